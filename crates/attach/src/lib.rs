@@ -1,0 +1,1 @@
+//! A local process on the arena: the same verbs, without the server.

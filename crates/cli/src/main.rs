@@ -1,0 +1,2 @@
+//! The `dolium` binary.
+fn main() {}

@@ -1,0 +1,1 @@
+//! What commands mean, as tables over the engine's verbs.

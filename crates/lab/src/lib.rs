@@ -1,0 +1,1 @@
+//! Workloads, load generator and experiments: measures stores from outside, as a user does.

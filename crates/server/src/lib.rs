@@ -1,0 +1,1 @@
+//! Threads, sockets, configuration and statistics live here and nowhere else.
