@@ -1,0 +1,12 @@
+//! Every capacity of the engine, and how they relate.
+
+/// Longest key: its length is stored in two bytes.
+pub const KEY_BYTES_MAX: usize = 65_535;
+/// Longest string value, as in Redis.
+pub const VALUE_BYTES_MAX: usize = 512 << 20;
+/// Most logical databases of one arena.
+pub const DATABASES_MAX: u16 = 64;
+/// Most threads that hold a session at once.
+pub const SESSIONS_MAX: usize = 64;
+/// What a u32 reference in 8-byte granules can reach.
+pub const ARENA_BYTES_MAX: u64 = 32 << 30;
