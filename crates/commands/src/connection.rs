@@ -1,0 +1,91 @@
+//! What the server keeps for each connection between two commands.
+
+use crate::host::Subscription;
+use crate::redis::row::Row;
+use crate::redis::transaction::Transaction;
+use dolium_engine::Db;
+
+/// Conditions under which a command may not simply run. Zero on the ordinary path, so that it is
+/// left after one comparison.
+pub mod gate {
+    /// A password is needed and was not given.
+    pub const UNAUTHENTICATED: u8 = 1;
+    /// MULTI was called: commands are queued.
+    pub const MULTI: u8 = 2;
+    /// RESP2 with subscriptions: only pub/sub commands are allowed.
+    pub const SUBSCRIBED: u8 = 4;
+    /// CLIENT REPLY OFF or SKIP is in force.
+    pub const REPLY: u8 = 8;
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub enum ReplyMode {
+    #[default]
+    On,
+    Off,
+    /// The reply of the next command is not sent.
+    SkipNext,
+}
+
+#[derive(Debug)]
+pub struct ClientState {
+    pub id: u64,
+    /// `ip:port`, or the path of the Unix socket and `:0`.
+    pub addr: String,
+    pub laddr: String,
+    pub fd: i32,
+    pub db: Db,
+    /// 2 or 3.
+    pub resp: u8,
+    /// See [`gate`].
+    pub gate: u8,
+    pub name: Vec<u8>,
+    pub lib_name: Vec<u8>,
+    pub lib_ver: Vec<u8>,
+    pub no_evict: bool,
+    pub reply_mode: ReplyMode,
+    /// Names in the order of subscription.
+    pub channels: Vec<Vec<u8>>,
+    pub patterns: Vec<Vec<u8>>,
+    pub transaction: Transaction,
+    /// The command that ran last, for CLIENT LIST.
+    pub last_command: Option<&'static Row>,
+}
+
+impl ClientState {
+    pub fn new(id: u64, addr: String, laddr: String, fd: i32, authenticated: bool) -> Self {
+        ClientState {
+            id,
+            addr,
+            laddr,
+            fd,
+            db: Db(0),
+            resp: 2,
+            gate: if authenticated { 0 } else { gate::UNAUTHENTICATED },
+            name: Vec::new(),
+            lib_name: Vec::new(),
+            lib_ver: Vec::new(),
+            no_evict: false,
+            reply_mode: ReplyMode::On,
+            channels: Vec::new(),
+            patterns: Vec::new(),
+            transaction: Transaction::default(),
+            last_command: None,
+        }
+    }
+
+    pub fn authenticated(&self) -> bool {
+        self.gate & gate::UNAUTHENTICATED == 0
+    }
+
+    pub fn subscriptions(&self) -> usize {
+        self.channels.len() + self.patterns.len()
+    }
+
+    /// Everything the client is subscribed to: the server takes these out of its index when the
+    /// connection closes.
+    pub fn subscribed(&self) -> impl Iterator<Item = (Subscription, &[u8])> {
+        let channels = self.channels.iter().map(|n| (Subscription::Channel, n.as_slice()));
+        channels.chain(self.patterns.iter().map(|n| (Subscription::Pattern, n.as_slice())))
+    }
+}

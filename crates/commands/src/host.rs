@@ -1,0 +1,201 @@
+//! What commands ask of the server that runs them.
+//!
+//! The server implements [`Host`] once (a value for each thread, if it likes). Nothing in it knows
+//! a command: names, filters and flags arrive parsed, replies are made by the caller. `me` is the
+//! client that runs the command, borrowed, because its state is not shared.
+
+use crate::connection::ClientState;
+use crate::redis::row::Row;
+
+pub trait Host {
+    // ---- time and chance (the engine has neither) ----
+
+    /// Microseconds since the Unix epoch, now (TIME).
+    fn unix_us(&self) -> u64;
+    fn random(&self) -> u64;
+
+    // ---- access ----
+
+    /// Is there a password for the default user (`requirepass`)?
+    fn has_password(&self) -> bool;
+    /// Compares in constant time. Without a password every one is right for `default`.
+    fn check_password(&self, user: &[u8], password: &[u8]) -> bool;
+
+    // ---- configuration ----
+
+    /// Every parameter with its value as `redis.conf` writes it.
+    fn config(&self) -> Vec<(&'static str, String)>;
+    /// Applies all pairs or none. Names come as the client wrote them, in any case.
+    fn set_config(&self, pairs: &[(&[u8], &[u8])]) -> Result<(), ConfigError>;
+    fn rewrite_config(&self) -> Result<(), RewriteError>;
+    /// Zeroes what INFO counts (CONFIG RESETSTAT), the engine's hits and misses included.
+    fn reset_statistics(&self);
+
+    // ---- what INFO and MEMORY read ----
+
+    /// The text of INFO for these section names (any case; none: the default ones).
+    fn info(&self, me: &ClientState, sections: &[&[u8]]) -> String;
+    fn memory(&self) -> ServerMemory;
+
+    // ---- clients ----
+
+    /// Visits every client, `me` included, in order of id.
+    fn clients(&self, me: &ClientState, visit: &mut dyn FnMut(&ClientView));
+    /// Closes every client for which `chosen` holds, but `me` (the caller closes itself by
+    /// `Flow::Close`). Returns how many.
+    fn kill_clients(&self, me: &ClientState, chosen: &dyn Fn(&ClientView) -> bool) -> usize;
+    /// CLIENT PAUSE: holds commands back until the time; a longer pause or a wider mode stays.
+    fn pause(&self, until_ms: u64, mode: PauseMode);
+    fn unpause(&self);
+
+    // ---- pub/sub ----
+
+    /// Number of clients that will get it.
+    fn publish(&self, channel: &[u8], payload: &[u8]) -> usize;
+    /// Enters `client` into the server's index of names. `client` keeps its own list.
+    fn subscribe(&self, client: u64, kind: Subscription, name: &[u8]);
+    fn unsubscribe(&self, client: u64, kind: Subscription, name: &[u8]);
+    /// Visits every channel with at least one subscriber (not patterns).
+    fn channels(&self, visit: &mut dyn FnMut(&[u8]));
+    fn channel_subscribers(&self, channel: &[u8]) -> usize;
+    /// Number of different patterns that clients are subscribed to.
+    fn pattern_count(&self) -> usize;
+
+    // ---- slow log and latency ----
+
+    /// Newest first, at most `count`.
+    fn slowlog(&self, count: usize) -> Vec<SlowEntry>;
+    fn slowlog_len(&self) -> usize;
+    fn reset_slowlog(&self);
+    /// The events of the latency monitor with their newest spike.
+    fn latency_latest(&self) -> Vec<LatencyEvent>;
+    /// (Unix seconds, milliseconds), oldest first.
+    fn latency_history(&self, event: &[u8]) -> Vec<(u64, u64)>;
+    /// Forgets the named events (all if none are named); how many there were.
+    fn reset_latency(&self, events: &[&[u8]]) -> usize;
+    /// Calls of a command and its cumulative histogram: (upper bound in microseconds, calls up to
+    /// it). `None`: never called.
+    fn latency_histogram(&self, row: &'static Row) -> Option<(u64, Vec<(u64, u64)>)>;
+
+    // ---- the end ----
+
+    /// SHUTDOWN. `Ok`: it has begun, and no reply is sent. `Err`: it could not, with the reason.
+    fn shutdown(&self, how: Shutdown) -> Result<(), String>;
+    /// SHUTDOWN ABORT. False: none was in progress.
+    fn abort_shutdown(&self) -> bool;
+}
+
+/// Why CONFIG SET changed nothing.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum ConfigError {
+    Unknown {
+        name: String,
+    },
+    /// `reason` is the sentence after the dash, such as "argument must be 'yes' or 'no'".
+    Refused {
+        name: String,
+        reason: String,
+    },
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum RewriteError {
+    NoFile,
+    Io(String),
+}
+
+/// One client as others see it: the fields of a line of CLIENT LIST.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ClientView<'a> {
+    pub id: u64,
+    pub addr: &'a str,
+    pub laddr: &'a str,
+    pub fd: i32,
+    pub name: &'a [u8],
+    pub lib_name: &'a [u8],
+    pub lib_ver: &'a [u8],
+    pub user: &'a [u8],
+    pub age_s: u64,
+    pub idle_s: u64,
+    /// Letters as in Redis: `N` none, `P` pub/sub, `x` in MULTI, `d` dirty, `e` no-evict, ...
+    pub flags: &'a str,
+    pub db: u16,
+    pub channels: usize,
+    pub patterns: usize,
+    /// Commands queued by MULTI, or -1 outside of it.
+    pub multi: i64,
+    pub watch: usize,
+    pub query_buffer_bytes: usize,
+    pub query_buffer_free: usize,
+    pub argument_bytes: usize,
+    pub multi_bytes: usize,
+    pub output_buffer_bytes: usize,
+    pub output_list_len: usize,
+    pub output_list_bytes: usize,
+    pub total_bytes: usize,
+    /// Readiness the event loop waits for: "r", "w" or "rw".
+    pub events: &'a str,
+    /// Full name of the last command (`client|list`), or "NULL".
+    pub command: &'a str,
+    pub resp: u8,
+    pub kind: ClientKind,
+}
+
+/// CLIENT LIST TYPE and CLIENT KILL TYPE.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ClientKind {
+    Normal,
+    PubSub,
+    Master,
+    Replica,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum PauseMode {
+    /// Only commands that may write wait.
+    Write,
+    All,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Subscription {
+    Channel,
+    Pattern,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SlowEntry {
+    pub id: u64,
+    pub unix_s: u64,
+    pub duration_us: u64,
+    /// Already shortened as Redis does (32 arguments of 128 bytes; see `redis::slowlog`).
+    pub arguments: Vec<Vec<u8>>,
+    pub addr: String,
+    pub name: Vec<u8>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LatencyEvent {
+    pub name: String,
+    pub unix_s: u64,
+    pub latest_ms: u64,
+    pub max_ms: u64,
+}
+
+/// Memory outside of the arena, for MEMORY STATS.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct ServerMemory {
+    pub resident: u64,
+    pub peak: u64,
+    /// What the process used before it held any data.
+    pub startup: u64,
+    pub client_buffers: u64,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Shutdown {
+    /// `None`: as the configuration says (save if save points are set).
+    pub save: Option<bool>,
+    pub now: bool,
+    pub force: bool,
+}
