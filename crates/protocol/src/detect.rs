@@ -1,0 +1,272 @@
+//! Which protocol a connection speaks, from its first bytes.
+//!
+//! ```text
+//!   *...                      RESP
+//!   0x80...                   Memcached binary
+//!   GET /path HTTP/1.1        HTTP: a method, a path, and `HTTP/` at the first line's end
+//!   mg key v                  Memcached: a command that only it has
+//!   incr key 5                Memcached: Redis' INCR takes no amount
+//!   PING                      Redis: Memcached's commands are lower case
+//!   get key                   either: what the listener is named for
+//! ```
+//! The answer holds for the life of the connection, so it is asked for once.
+
+use crate::limits::DETECT_LINE_BYTES_MAX;
+use memchr::memchr;
+
+/// What a listening socket is named for: the meaning of what could be several protocols.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Listener {
+    Redis,
+    Memcached,
+    Http,
+}
+
+/// A protocol that the first bytes can tell.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Protocol {
+    /// RESP requests and inline commands.
+    Resp,
+    /// Memcached's text protocol, meta commands included.
+    MemcacheText,
+    /// Memcached's binary protocol.
+    MemcacheBinary,
+    Http,
+}
+
+/// What the first bytes say.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Detected {
+    Is(Protocol),
+    /// Not yet to be told; ask again with more bytes.
+    NeedMore,
+}
+
+/// First byte of each request in Memcached's binary protocol.
+const MEMCACHE_BINARY_MAGIC: u8 = 0x80;
+
+const HTTP_METHODS: [&[u8]; 9] =
+    [b"GET", b"PUT", b"HEAD", b"DELETE", b"POST", b"OPTIONS", b"PATCH", b"TRACE", b"CONNECT"];
+
+/// What follows `PRI` when a client opens with HTTP/2, which the HTTP codec refuses by name.
+const HTTP2_PREFACE: &[u8] = b" * HTTP/2";
+
+/// Commands that Memcached has and Redis has not.
+const MEMCACHE_ONLY: [&[u8]; 25] = [
+    b"gets",
+    b"gat",
+    b"gats",
+    b"cas",
+    b"add",
+    b"replace",
+    b"prepend",
+    b"delete",
+    b"mg",
+    b"ms",
+    b"md",
+    b"ma",
+    b"mn",
+    b"me",
+    b"stats",
+    b"version",
+    b"verbosity",
+    b"flush_all",
+    b"slabs",
+    b"lru",
+    b"lru_crawler",
+    b"cache_memlimit",
+    b"misbehave",
+    b"extstore",
+    b"refresh_certs",
+];
+
+/// Longest word that decides anything.
+const WORD_BYTES_MAX: usize = 14;
+
+impl Listener {
+    /// What it means when nothing else can be told.
+    pub fn protocol(self) -> Protocol {
+        match self {
+            Self::Redis => Protocol::Resp,
+            Self::Memcached => Protocol::MemcacheText,
+            Self::Http => Protocol::Http,
+        }
+    }
+}
+
+/// Tells the protocol from a connection's first bytes.
+pub fn detect(input: &[u8], listener: Listener) -> Detected {
+    let own = Detected::Is(listener.protocol());
+    match input.first() {
+        None => return Detected::NeedMore,
+        Some(b'*' | b'$') => return Detected::Is(Protocol::Resp),
+        Some(&MEMCACHE_BINARY_MAGIC) => return Detected::Is(Protocol::MemcacheBinary),
+        Some(byte) if !byte.is_ascii_alphabetic() => return own,
+        Some(_) => {}
+    }
+    let end = input.iter().take(WORD_BYTES_MAX + 1).position(|byte| b" \r\n".contains(byte));
+    let Some(end) = end else {
+        return if input.len() <= WORD_BYTES_MAX { Detected::NeedMore } else { own };
+    };
+    let (word, rest) = input.split_at(end);
+    if HTTP_METHODS.contains(&word) {
+        match http_request_line(rest) {
+            Some(true) => return Detected::Is(Protocol::Http),
+            Some(false) => {}
+            None => return Detected::NeedMore,
+        }
+    }
+    if word == b"PRI" {
+        match rest.len().min(HTTP2_PREFACE.len()) {
+            len if rest[..len] != HTTP2_PREFACE[..len] => {}
+            len if len < HTTP2_PREFACE.len() => return Detected::NeedMore,
+            _ => return Detected::Is(Protocol::Http),
+        }
+    }
+    if MEMCACHE_ONLY.contains(&word) {
+        return Detected::Is(Protocol::MemcacheText);
+    }
+    if listener == Listener::Redis && (word == b"incr" || word == b"decr") {
+        return match line(rest) {
+            None => Detected::NeedMore,
+            Some(line) => {
+                match line.split(|byte| *byte == b' ').filter(|w| !w.is_empty()).count() {
+                    0 | 1 => own,
+                    _ => Detected::Is(Protocol::MemcacheText),
+                }
+            }
+        };
+    }
+    if listener == Listener::Memcached && word.iter().any(u8::is_ascii_uppercase) {
+        return Detected::Is(Protocol::Resp);
+    }
+    own
+}
+
+/// Whether ` /path HTTP/1.1` follows a method. `GET /key` alone is a Redis inline command.
+fn http_request_line(rest: &[u8]) -> Option<bool> {
+    match rest {
+        [b' '] => return None,
+        [b' ', b'/' | b'*', ..] => {}
+        _ => return Some(false),
+    }
+    match line(rest) {
+        Some(line) => Some(memchr::memmem::find(line, b" HTTP/").is_some()),
+        // No inline command for a key of that length is typed: it is a long path.
+        None if rest.len() > DETECT_LINE_BYTES_MAX => Some(true),
+        None => None,
+    }
+}
+
+/// `rest` to its line's end.
+fn line(rest: &[u8]) -> Option<&[u8]> {
+    let line = &rest[..memchr(b'\n', rest)?];
+    Some(line.strip_suffix(b"\r").unwrap_or(line))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Detected::{Is, NeedMore};
+    use super::Listener::{Http as H, Memcached as M, Redis as R};
+    use super::Protocol::{Http, MemcacheBinary, MemcacheText, Resp};
+    use super::*;
+
+    #[test]
+    fn unmistakable_bytes_mean_the_same_on_every_listener() {
+        for listener in [R, M, H] {
+            for (input, protocol) in [
+                (&b"*"[..], Resp),
+                (b"*1\r\n$4\r\nPING\r\n", Resp),
+                (b"\x80\x0b", MemcacheBinary),
+                (b"GET /keys/a HTTP/1.1\r\n", Http),
+                (b"PUT /keys/a HTTP/1.1\r\nHost: x\r\n", Http),
+                (b"DELETE /keys/a HTTP/1.0\r\n", Http),
+                (b"OPTIONS * HTTP/1.1\r\n", Http),
+                (b"HEAD /metrics HTTP/1.1\r\n", Http),
+                (b"PRI * HTTP/2.0\r\n", Http),
+                (b"mg key v\r\n", MemcacheText),
+                (b"mn\r\n", MemcacheText),
+                (b"gets k\r\n", MemcacheText),
+                (b"gat 0 k\r\n", MemcacheText),
+                (b"add k 0 0 1\r\n", MemcacheText),
+                (b"flush_all\r\n", MemcacheText),
+                (b"version\r\n", MemcacheText),
+                (b"cache_memlimit 64\r\n", MemcacheText),
+            ] {
+                assert_eq!(detect(input, listener), Is(protocol), "{}", input.escape_ascii());
+            }
+        }
+    }
+
+    #[test]
+    fn ambiguous_lines_mean_what_the_listener_is_named_for() {
+        for line in [
+            &b"get k\r\n"[..],
+            b"set k 0 0 1\r\n",
+            b"append k v\r\n",
+            b"touch k 0\r\n",
+            b"incr k\r\n",
+            b"quit\r\n",
+            b"watch k\r\n",
+            b"nonsense\r\n",
+            b"\r\n",
+            b"\x00",
+            b"\xff\xfe",
+            b"averyveryverylongword",
+        ] {
+            assert_eq!(detect(line, R), Is(Resp), "{}", line.escape_ascii());
+            assert_eq!(detect(line, M), Is(MemcacheText), "{}", line.escape_ascii());
+            assert_eq!(detect(line, H), Is(Http), "{}", line.escape_ascii());
+        }
+    }
+
+    #[test]
+    fn form_tells_redis_and_memcached_apart() {
+        assert_eq!(detect(b"incr k 5\r\n", R), Is(MemcacheText));
+        assert_eq!(detect(b"decr k 5 noreply\r\n", R), Is(MemcacheText));
+        assert_eq!(detect(b"PING\r\n", M), Is(Resp));
+        assert_eq!(detect(b"SET k v\r\n", M), Is(Resp));
+        assert_eq!(detect(b"GET /k\r\n", R), Is(Resp), "a key that begins with a slash");
+        assert_eq!(detect(b"GET /k\r\n", H), Is(Http));
+        assert_eq!(detect(b"GET k\r\n", R), Is(Resp));
+    }
+
+    #[test]
+    fn waits_only_while_more_bytes_could_decide() {
+        for input in [&b""[..], b"G", b"GET", b"GET ", b"GET /keys/a HTT", b"incr k", b"ge"] {
+            assert_eq!(detect(input, R), NeedMore, "{}", input.escape_ascii());
+        }
+        let long_path = [b"PUT /".as_slice(), &[b'a'; 4096]].concat();
+        assert_eq!(detect(&long_path, R), Is(Http));
+    }
+
+    /// An answer given early must not be contradicted by what follows.
+    #[test]
+    fn more_bytes_never_change_an_answer() {
+        for listener in [R, M, H] {
+            for whole in [
+                &b"GET /keys/a HTTP/1.1\r\nHost: a\r\n\r\n"[..],
+                b"GET /k\r\nGET / HTTP/1.1\r\n",
+                b"incr k 5\r\nincr k\r\n",
+                b"incr k\r\nincr k 5\r\n",
+                b"*2\r\n$3\r\nGET\r\n$1\r\nk\r\n",
+                b"mg key v\r\n",
+                b"PING\r\nmg key v\r\n",
+                b"set k 0 0 1\r\nx\r\n",
+                b"\x80\0\0\0",
+                b"PRI * HTTP/2.0\r\n\r\nSM",
+                b"PRI * x\r\n",
+            ] {
+                let mut first = NeedMore;
+                for cut in 0..=whole.len() {
+                    let now = detect(&whole[..cut], listener);
+                    if first == NeedMore {
+                        first = now;
+                    }
+                    assert_eq!(now, first, "{} at {cut}", whole.escape_ascii());
+                }
+                assert_ne!(first, NeedMore);
+            }
+        }
+    }
+}

@@ -1,0 +1,25 @@
+//! Every bound that the codecs hold, and where it comes from.
+
+/// Longest line without its end: an inline command or a RESP count line (Redis: 64 KiB).
+pub const LINE_BYTES_MAX: usize = 64 * 1024;
+/// Most arguments of a multibulk request (Redis: INT_MAX).
+pub const ARGS_MAX: i64 = i32::MAX as i64;
+/// `proto-max-bulk-len` as Redis ships it.
+pub const BULK_BYTES_DEFAULT: u64 = 512 << 20;
+/// The least value that `proto-max-bulk-len` may have, as in Redis. The parser's short path for
+/// small arguments relies on it and skips the comparison.
+pub const BULK_BYTES_LEAST: u64 = 1 << 20;
+/// Longest request in all; Redis calls it `client-query-buffer-limit`.
+pub const REQUEST_BYTES_DEFAULT: usize = 1 << 30;
+/// Ranges are 32 bits wide, so no request may pass this.
+pub const REQUEST_BYTES_MOST: usize = u32::MAX as usize;
+/// Most arguments before a client has authenticated (Redis).
+pub const UNAUTHENTICATED_ARGS_MAX: i64 = 10;
+/// Longest argument before a client has authenticated (Redis).
+pub const UNAUTHENTICATED_BULK_BYTES_MAX: u64 = 16_384;
+/// Argument ranges that an [`ArgVec`](crate::resp::ArgVec) keeps room for after a large request.
+pub const ARGS_KEPT: usize = 4096;
+/// Deepest nesting of a reply that the client side follows.
+pub const REPLY_DEPTH_MAX: usize = 128;
+/// Bytes of a first line looked at before HTTP is assumed from its method and path alone.
+pub const DETECT_LINE_BYTES_MAX: usize = 2048;

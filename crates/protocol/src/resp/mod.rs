@@ -1,0 +1,22 @@
+//! The Redis protocol, versions 2 and 3: requests in, replies out, and replies in for clients.
+//!
+//! ```text
+//!   *2\r\n $3\r\n GET\r\n $1\r\n k\r\n      a request: count, then length and bytes, each argument
+//!   GET k\r\n                               the same, typed by hand: an inline command
+//! ```
+//!
+//! Error texts, limits and leniencies are those of Redis 7.0.15, because its own test suite and
+//! its clients depend on them: a bulk's closing two bytes are skipped and not compared, a NUL
+//! before a line's end hides that end, and lengths are read without leading zeros.
+
+mod args;
+mod double;
+mod error;
+mod inline;
+mod parse;
+mod write;
+
+pub use args::{ArgVec, Args};
+pub use error::ParseError;
+pub use parse::{Limits, ParseState, parse};
+pub use write::{OpenArray, RespWriter, Version};

@@ -1,0 +1,340 @@
+//! Requests from bytes: a short path for what clients send all day, and a resumable one for all.
+//!
+//! ```text
+//!   *3\r\n $3\r\n SET\r\n $1\r\n k\r\n $5\r\n value\r\n
+//!   |      |      `- bulk: `len` bytes and two more
+//!   |      `- header: `$`, length, CR LF
+//!   `- count
+//! ```
+//! The short path takes up to nine arguments of at most four digits of length, all of them
+//! present; it answers for whole requests only. Anything else goes to the resumable path, whose
+//! place in the request stays in [`ParseState`], so that no byte is looked at twice.
+
+use super::ParseError;
+use super::args::{ArgRange, ArgVec};
+use super::inline;
+use crate::Parse;
+use crate::limits::*;
+use crate::number::parse_i64;
+use memchr::memchr2;
+
+/// What a client may send.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Limits {
+    bulk_bytes_max: u64,
+    request_bytes_max: usize,
+    authenticated: bool,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self {
+            bulk_bytes_max: BULK_BYTES_DEFAULT,
+            request_bytes_max: REQUEST_BYTES_DEFAULT,
+            authenticated: true,
+        }
+    }
+}
+
+impl Limits {
+    /// `proto-max-bulk-len`; no less than [`BULK_BYTES_LEAST`], as in Redis.
+    pub fn with_bulk_bytes_max(mut self, bytes: u64) -> Self {
+        self.bulk_bytes_max = bytes.max(BULK_BYTES_LEAST);
+        self
+    }
+
+    /// `client-query-buffer-limit`; no less than 1 MiB, as in Redis, and no more than ranges of 32
+    /// bits can reach.
+    pub fn with_request_bytes_max(mut self, bytes: usize) -> Self {
+        self.request_bytes_max = bytes.clamp(BULK_BYTES_LEAST as usize, REQUEST_BYTES_MOST);
+        self
+    }
+
+    /// Whether the client may act. One that must authenticate first gets ten arguments of 16 KiB.
+    pub fn with_authenticated(mut self, authenticated: bool) -> Self {
+        self.authenticated = authenticated;
+        self
+    }
+}
+
+/// A connection's place in an unfinished request. Costs nothing while requests arrive whole.
+#[derive(Debug, Default)]
+pub struct ParseState {
+    stage: Stage,
+    /// Where the stage's bytes begin, from the request's first byte.
+    offset: usize,
+    /// No line end lies before this offset.
+    searched: usize,
+    args_left: u32,
+    /// The arguments so far: the shared `ArgVec`'s own vector, taken while the request waits.
+    ranges: Vec<ArgRange>,
+}
+
+#[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
+enum Stage {
+    #[default]
+    Start,
+    Header,
+    Bulk(u32),
+}
+
+impl ParseState {
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Whether part of a request has been understood, or a line's end is still looked for.
+    pub fn is_in_request(&self) -> bool {
+        self.stage != Stage::Start || self.searched != 0
+    }
+
+    /// Forgets the unfinished request, for a connection that starts anew.
+    pub fn reset(&mut self) {
+        *self = Self::default();
+    }
+}
+
+/// Reads one request. `input` begins at a request's first byte: the same one as in the last call
+/// if that was `Incomplete`.
+///
+/// `Complete` with no arguments is an empty line, `*0` or a negative count: nothing to answer.
+/// After `Error` the state is of no further use: answer and close.
+#[inline]
+pub fn parse(
+    input: &[u8],
+    limits: &Limits,
+    state: &mut ParseState,
+    args: &mut ArgVec,
+) -> Parse<ParseError> {
+    if state.stage == Stage::Start {
+        let consumed = parse_short(input, args);
+        if consumed != 0 {
+            state.searched = 0;
+            return Parse::Complete { consumed };
+        }
+    }
+    parse_resumable(input, limits, state, args)
+}
+
+/// A whole request of few and short arguments, or 0. Needs no limits: nine arguments of 9,999
+/// bytes are within every limit that can be set.
+#[inline]
+fn parse_short(input: &[u8], args: &mut ArgVec) -> usize {
+    let Some([b'*', count, b'\r', b'\n']) = input.first_chunk::<4>() else { return 0 };
+    let count = count.wrapping_sub(b'1');
+    if count > 8 {
+        return 0;
+    }
+    args.start();
+    let mut at = 4;
+    for _ in 0..=count {
+        let Some((len, header)) = short_header(input, at) else { return 0 };
+        let start = at + header;
+        at = start + len + 2;
+        if at > input.len() {
+            return 0;
+        }
+        args.ranges.push(ArgRange { start: start as u32, len: len as u32 });
+    }
+    at
+}
+
+const CRLF: u64 = u16::from_le_bytes(*b"\r\n") as u64;
+
+/// Length of the argument and of its header at `at`, if the header has one to four digits without
+/// leading zero and eight bytes can be read there.
+#[inline]
+fn short_header(input: &[u8], at: usize) -> Option<(usize, usize)> {
+    let word = u64::from_le_bytes(*input.get(at..)?.first_chunk::<8>()?);
+    if word & 0xff != u64::from(b'$') {
+        return None;
+    }
+    let digit = |index: u32| ((word >> (8 * index)) & 0xff).wrapping_sub(u64::from(b'0'));
+    let ends = |index: u32| (word >> (8 * index)) & 0xffff == CRLF;
+    let mut len = digit(1);
+    if len > 9 {
+        return None;
+    }
+    if ends(2) {
+        return Some((len as usize, 4));
+    }
+    if len == 0 {
+        return None;
+    }
+    for index in 2..=4 {
+        let next = digit(index);
+        if next > 9 {
+            return None;
+        }
+        len = len * 10 + next;
+        if ends(index + 1) {
+            return Some((len as usize, index as usize + 3));
+        }
+    }
+    None
+}
+
+/// Why the resumable path stopped before the request's end.
+enum Stop {
+    Need(usize),
+    Refused(ParseError),
+}
+
+impl From<ParseError> for Stop {
+    fn from(error: ParseError) -> Self {
+        Self::Refused(error)
+    }
+}
+
+#[inline(never)]
+fn parse_resumable(
+    input: &[u8],
+    limits: &Limits,
+    state: &mut ParseState,
+    args: &mut ArgVec,
+) -> Parse<ParseError> {
+    args.start();
+    args.shrink();
+    if state.stage != Stage::Start {
+        args.ranges = std::mem::take(&mut state.ranges);
+    }
+    let result = match input.first() {
+        None => Err(Stop::Need(1)),
+        Some(b'*') => multibulk(input, limits, state, args),
+        Some(_) => inline_command(input, state, args),
+    };
+    match result {
+        Ok(consumed) => {
+            state.stage = Stage::Start;
+            state.offset = 0;
+            state.searched = 0;
+            Parse::Complete { consumed }
+        }
+        Err(Stop::Need(need_at_least)) => {
+            state.ranges = std::mem::take(&mut args.ranges);
+            Parse::Incomplete { need_at_least }
+        }
+        Err(Stop::Refused(error)) => {
+            args.start();
+            Parse::Error(error)
+        }
+    }
+}
+
+fn multibulk(
+    input: &[u8],
+    limits: &Limits,
+    state: &mut ParseState,
+    args: &mut ArgVec,
+) -> Result<usize, Stop> {
+    if state.stage == Stage::Start {
+        let end = line_end(input, b'\r', state, ParseError::CountLineTooLong)?;
+        let count = match parse_i64(&input[1..end]) {
+            Some(count) if count <= ARGS_MAX => count,
+            _ => return Err(ParseError::InvalidMultibulkLength.into()),
+        };
+        if count > UNAUTHENTICATED_ARGS_MAX && !limits.authenticated {
+            return Err(ParseError::UnauthenticatedMultibulkLength.into());
+        }
+        if count <= 0 {
+            return Ok(end + 2);
+        }
+        state.args_left = count as u32;
+        state.enter(Stage::Header, end + 2);
+    }
+    while state.args_left > 0 {
+        let len = match state.stage {
+            Stage::Bulk(len) => len,
+            _ => bulk_header(input, limits, state)?,
+        };
+        let start = state.offset;
+        let end = start + len as usize + 2;
+        if end > input.len() {
+            return Err(Stop::Need(end));
+        }
+        args.ranges.push(ArgRange { start: start as u32, len });
+        state.args_left -= 1;
+        state.enter(Stage::Header, end);
+    }
+    Ok(state.offset)
+}
+
+/// Reads the header at the state's offset and moves the state to the bulk behind it.
+#[inline]
+fn bulk_header(input: &[u8], limits: &Limits, state: &mut ParseState) -> Result<u32, Stop> {
+    let at = state.offset;
+    let (len, start) = match short_header(input, at) {
+        Some((len, header)) => (len as u64, at + header),
+        None => {
+            let end = line_end(input, b'\r', state, ParseError::LengthLineTooLong)?;
+            if input[at] != b'$' {
+                return Err(ParseError::ExpectedDollar(input[at]).into());
+            }
+            match parse_i64(&input[at + 1..end]) {
+                Some(len) if len >= 0 && len as u64 <= limits.bulk_bytes_max => {
+                    (len as u64, end + 2)
+                }
+                _ => return Err(ParseError::InvalidBulkLength.into()),
+            }
+        }
+    };
+    if len > UNAUTHENTICATED_BULK_BYTES_MAX && !limits.authenticated {
+        return Err(ParseError::UnauthenticatedBulkLength.into());
+    }
+    // No overflow: the offset is within the input, and an i64 was positive.
+    if start as u64 + len + 2 > limits.request_bytes_max as u64 {
+        return Err(ParseError::RequestTooLong.into());
+    }
+    state.enter(Stage::Bulk(len as u32), start);
+    Ok(len as u32)
+}
+
+fn inline_command(input: &[u8], state: &mut ParseState, args: &mut ArgVec) -> Result<usize, Stop> {
+    let newline = line_end(input, b'\n', state, ParseError::InlineTooLong)?;
+    let line = &input[..newline];
+    inline::split(line.strip_suffix(b"\r").unwrap_or(line), args)?;
+    Ok(newline + 1)
+}
+
+/// Where the line at the state's offset ends: at `\n`, or at `\r` with one byte behind it.
+///
+/// A NUL before the end hides it, so that such a line grows until it is refused as too long. Redis
+/// searches with `strchr`, and its desynchronisation tests pin that.
+fn line_end(
+    input: &[u8],
+    terminator: u8,
+    state: &mut ParseState,
+    too_long: ParseError,
+) -> Result<usize, Stop> {
+    let from = state.searched.max(state.offset);
+    let found = input.get(from..).and_then(|rest| memchr2(terminator, 0, rest)).map(|at| from + at);
+    let end = match found {
+        Some(at) if input[at] == terminator => Some(at),
+        _ => None,
+    };
+    // Judged by where the line ends and not by how much of it has come, so that the answer does
+    // not depend on how the stream was cut.
+    if end.unwrap_or(input.len()) > state.offset + LINE_BYTES_MAX {
+        return Err(too_long.into());
+    }
+    match end {
+        Some(end) if terminator == b'\r' && end + 1 == input.len() => {
+            state.searched = end;
+            Err(Stop::Need(end + 2))
+        }
+        Some(end) => Ok(end),
+        None => {
+            state.searched = found.unwrap_or(input.len());
+            Err(Stop::Need(input.len() + 1))
+        }
+    }
+}
+
+impl ParseState {
+    #[inline]
+    fn enter(&mut self, stage: Stage, offset: usize) {
+        self.stage = stage;
+        self.offset = offset;
+        self.searched = offset;
+    }
+}
