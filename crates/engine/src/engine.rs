@@ -1,7 +1,26 @@
-//! The engine and its verbs.
+//! The engine: one arena, its index, its journal, and what the server's process keeps beside it.
+
+use crate::alloc::Allocator;
+use crate::arena::header::ENGINE_WORDS_AT;
+use crate::arena::layout::{SHARDS_AT, SHARDS_MAX};
+use crate::arena::{Arena, ArenaError, ArenaOptions, Mem};
+use crate::cut::CutState;
+use crate::eviction::Ghosts;
+use crate::graveyard::Buried;
+use crate::hash::Hasher;
+use crate::index::read::View;
+use crate::journal::{ChangeReader, Delivery, Journal, Ring};
+use crate::limits::DATABASES_MAX;
+use crate::session::Session;
+use crate::sync::atomics::Ordering::{Acquire, Relaxed, Release};
+use crate::sync::atomics::{AtomicU32, AtomicU64};
 use crate::verbs::*;
-use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
+use crate::watch::Watches;
+use std::sync::{Arc, Mutex, MutexGuard};
+
+/// Where the engine's own words lie in the arena's header.
+pub(crate) const ROOTS_AT: usize = ENGINE_WORDS_AT as usize;
+pub(crate) const JOURNAL_HEAD_AT: usize = ENGINE_WORDS_AT as usize + 256;
 
 /// How to create an arena.
 #[derive(Clone, Debug)]
@@ -11,301 +30,291 @@ pub struct EngineOptions {
     /// Power of two, 16 to 1024.
     pub shards: u32,
     pub databases: u16,
+    /// From a good random source: who knows it can choose keys that collide.
     pub hash_seed: [u64; 2],
     pub policy: Policy,
     /// Bytes of the change stream's ring, committed when it gets its first reader.
     pub journal_bytes: u64,
 }
 
-#[derive(Debug)]
-pub struct Engine {}
+impl Default for EngineOptions {
+    fn default() -> Self {
+        EngineOptions {
+            max_bytes: 1 << 30,
+            shards: 256,
+            databases: 16,
+            hash_seed: [0x243f_6a88_85a3_08d3, 0x1319_8a2e_0370_7344],
+            policy: Policy::NoEviction,
+            journal_bytes: 4 << 20,
+        }
+    }
+}
+
+/// Why an engine could not be created.
 #[derive(Debug)]
 pub enum CreateError {
-    Arena(std::io::Error),
+    Arena(ArenaError),
     Options(&'static str),
 }
 
-/// One thread's handle on the engine: its magazines of free blocks and its counters.
-#[derive(Debug)]
-pub struct Session {}
+impl std::fmt::Display for CreateError {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            CreateError::Arena(error) => error.fmt(f),
+            CreateError::Options(what) => f.write_str(what),
+        }
+    }
+}
+
+impl std::error::Error for CreateError {}
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct MemoryReport {
+    /// What `maxmemory` allows.
     pub max: u64,
+    /// What the arena has taken from the system.
     pub committed: u64,
     /// Bytes in blocks in use, index included.
     pub live: u64,
+    /// Of these, the index's.
     pub index: u64,
     pub items: u64,
-    pub fixed: u64,
 }
 
-/// The shards of one command's keys, locked. Every change goes through one of these.
+/// One store.
 #[derive(Debug)]
-pub struct Guard<'s> {
-    _s: &'s Session,
-}
-
-/// What maintenance did in one call, so that the caller can pace itself.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Work {
-    pub expired: u64,
-    pub evicted: u64,
-    pub moved_bytes: u64,
-    pub committed_bytes: u64,
-    pub collapsed_bytes: u64,
-    /// Call again at once: there is more of it.
-    pub more: bool,
+pub struct Engine {
+    allocator: Allocator,
+    hasher: Hasher,
+    shard_bits: u32,
+    databases: u16,
+    policy: AtomicU32,
+    /// One bit for each root whose shards have been committed.
+    opened: AtomicU64,
+    opening: Mutex<()>,
+    journal_committed: AtomicU32,
+    journal: Journal,
+    watches: Watches,
+    cuts: CutState,
+    graveyard: Mutex<Vec<Buried>>,
+    ghosts: Ghosts,
 }
 
 impl Engine {
-    pub fn create(_o: EngineOptions) -> Result<Arc<Engine>, CreateError> {
-        todo!()
+    pub fn create(options: EngineOptions) -> Result<Arc<Engine>, CreateError> {
+        if !options.shards.is_power_of_two() || !(16..=SHARDS_MAX).contains(&options.shards) {
+            return Err(CreateError::Options("the number of shards is a power of two, 16 to 1024"));
+        }
+        if options.databases == 0 || options.databases > DATABASES_MAX {
+            return Err(CreateError::Options("the number of databases is 1 to 64"));
+        }
+        if options.journal_bytes < 1 << 20 {
+            return Err(CreateError::Options("the journal's ring takes 1 MiB at least"));
+        }
+        let arena = Arena::create(&ArenaOptions {
+            max_bytes: options.max_bytes,
+            shards: options.shards,
+            databases: u32::from(options.databases),
+            hash_seed: options.hash_seed,
+            uuid: [options.hash_seed[0] ^ 0x5555_5555_5555_5555, options.hash_seed[1]],
+            journal_bytes: options.journal_bytes,
+        })
+        .map_err(CreateError::Arena)?;
+        let arena = Arc::new(arena);
+        let ring = Ring {
+            at: arena.layout().journal_at as usize,
+            bytes: arena.layout().journal_bytes as usize,
+            head_at: JOURNAL_HEAD_AT,
+            secret: options.hash_seed[0].rotate_left(17) ^ options.hash_seed[1],
+        };
+        for db in 0..u32::from(DATABASES_MAX) {
+            arena.u32_at((ROOTS_AT + 4 * db as usize) as u64).store(db, Relaxed);
+        }
+        let engine = Arc::new(Engine {
+            allocator: Allocator::new(arena.clone()),
+            hasher: Hasher::new(options.hash_seed),
+            shard_bits: options.shards.trailing_zeros(),
+            databases: options.databases,
+            policy: AtomicU32::new(options.policy as u32),
+            opened: AtomicU64::new(0),
+            opening: Mutex::new(()),
+            journal_committed: AtomicU32::new(0),
+            journal: Journal::new(ring),
+            watches: Watches::default(),
+            cuts: CutState::default(),
+            graveyard: Mutex::default(),
+            ghosts: Ghosts::default(),
+        });
+        Ok(engine)
     }
+
     /// A key with its hash.
-    pub fn key<'a>(&self, _bytes: &'a [u8]) -> Key<'a> {
-        todo!()
+    #[inline(always)]
+    pub fn key<'a>(&self, bytes: &'a [u8]) -> Key<'a> {
+        Key { bytes, hash: self.hasher.hash(bytes) }
     }
-    /// A handle for the calling thread; at most `limits::SESSIONS_MAX` at once (None beyond).
+
+    /// A handle for the calling thread; `None` if `limits::SESSIONS_MAX` are in use.
     pub fn session(self: &Arc<Engine>) -> Option<Session> {
-        todo!()
+        Session::claim(self.clone())
     }
+
     pub fn databases(&self) -> u16 {
-        todo!()
+        self.databases
     }
-    /// Number of keys, expired ones that nobody has met yet included (as in Redis).
-    pub fn len(&self, _db: Db) -> u64 {
-        todo!()
+
+    /// Number of keys, due ones that nobody has met yet included (as in Redis).
+    pub fn len(&self, db: Db) -> u64 {
+        self.sum_of_shards(db, |shard| shard.items())
     }
+
     /// Number of keys with a TTL.
-    pub fn volatile_len(&self, _db: Db) -> u64 {
-        todo!()
+    pub fn volatile_len(&self, db: Db) -> u64 {
+        self.sum_of_shards(db, |shard| shard.ttl_items())
     }
+
+    fn sum_of_shards(&self, db: Db, of: impl Fn(crate::index::shard::Shard<'_>) -> u64) -> u64 {
+        let root = self.view().root_of(db);
+        if !self.is_open(root) {
+            return 0;
+        }
+        (0..self.view().shard_count()).map(|n| of(self.view().shard_at(root, n))).sum()
+    }
+
     pub fn memory(&self) -> MemoryReport {
-        todo!()
+        let usage = self.allocator.usage();
+        MemoryReport {
+            max: self.arena().limit(),
+            committed: self.arena().committed(),
+            live: usage.live_bytes,
+            index: usage.index_bytes,
+            items: (0..self.databases).map(|db| self.len(Db(db))).sum(),
+        }
     }
+
     /// The limit within `EngineOptions::max_bytes`; 0 = that maximum.
-    pub fn set_max_memory(&self, _bytes: u64) {
-        todo!()
+    pub fn set_max_memory(&self, bytes: u64) {
+        self.arena().set_limit(if bytes == 0 { u64::MAX } else { bytes });
     }
-    pub fn set_policy(&self, _p: Policy) {
-        todo!()
+
+    pub fn policy(&self) -> Policy {
+        Policy::NAMES[self.policy.load(Relaxed) as usize].1
     }
+
+    pub fn set_policy(&self, policy: Policy) {
+        self.policy.store(policy as u32, Relaxed);
+    }
+
     /// A read-only descriptor of the arena for a process that attaches.
     pub fn attach_fd(&self) -> std::io::Result<std::os::fd::OwnedFd> {
-        todo!()
-    }
-    /// A reader of all changes from now on, with values. While one exists the ring is kept.
-    pub fn changes(self: &Arc<Engine>, _delivery: Delivery) -> ChangeReader {
-        todo!()
-    }
-    /// Walks the arena and checks every numbered invariant. Locks everything meanwhile.
-    pub fn verify(&self) -> Result<(), String> {
-        todo!()
-    }
-}
-
-/// What happens when a reader of changes falls behind by the whole ring.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Delivery {
-    /// Writers go on; the reader is told how many bytes it lost.
-    Lossy,
-    /// Writers wait for this reader.
-    Lossless,
-}
-
-/// One change, as it was made under the locks of its shards. `position` orders all changes.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Change {
-    pub position: u64,
-    pub db: Db,
-    pub event: Event,
-    pub key: Vec<u8>,
-    pub effect: Effect,
-}
-
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Effect {
-    Put { value: Vec<u8>, deadline: Millis, flags: u32, raw: bool },
-    Deadline(Millis),
-    Remove,
-    FlushDb,
-    SwapDb(Db),
-}
-
-#[derive(Debug)]
-pub struct ChangeReader {}
-#[derive(Debug, PartialEq, Eq)]
-pub enum Next {
-    Change(Change),
-    Empty,
-    Lost(u64),
-}
-impl ChangeReader {
-    pub fn next(&mut self) -> Next {
-        todo!()
-    }
-}
-
-impl Session {
-    pub fn engine(&self) -> &Arc<Engine> {
-        todo!()
+        self.arena().read_only_fd()
     }
 
-    // ---- reads: no lock, nothing written but statistics ----
-
-    /// Appends the value to `out`, preceded by whatever `head` appends (a RESP length header, a
-    /// Memcached VALUE line). `head` may run more than once: `out` is rewound before each run.
-    /// `None`: no such key (or due), `out` unchanged. Counts as a use of the key.
-    pub fn get(
-        &self,
-        _db: Db,
-        _key: &Key,
-        _now: Millis,
-        _out: &mut Vec<u8>,
-        _head: impl FnMut(&Found, &mut Vec<u8>),
-    ) -> Option<Found> {
-        todo!()
-    }
-    /// As `get`, for the bytes `range(len) -> (start, end)` only.
-    pub fn get_range(
-        &self,
-        _db: Db,
-        _key: &Key,
-        _now: Millis,
-        _out: &mut Vec<u8>,
-        _range: impl FnMut(&Found, &mut Vec<u8>) -> (usize, usize),
-    ) -> Option<Found> {
-        todo!()
-    }
-    /// Several keys as of one moment. `head(i, found, out)` is called for every key, present or
-    /// not, before its value is appended; all of it may be repeated.
-    pub fn get_many(
-        &self,
-        _db: Db,
-        _keys: &[Key],
-        _now: Millis,
-        _out: &mut Vec<u8>,
-        _head: impl FnMut(usize, Option<&Found>, &mut Vec<u8>),
-    ) {
-        todo!()
-    }
-    /// What there is to know but the bytes; does not count as a use.
-    pub fn peek(&self, _db: Db, _key: &Key, _now: Millis) -> Option<Found> {
-        todo!()
-    }
-    /// Counts as a use (TOUCH). False: no such key.
-    pub fn touch(&self, _db: Db, _key: &Key, _now: Millis) -> bool {
-        todo!()
+    /// A reader of all changes from now on, with values. While one exists, changes are journalled.
+    /// Locks everything for a moment. `Full`: no memory for the ring.
+    pub fn changes(self: &Arc<Engine>, delivery: Delivery) -> Result<ChangeReader, StoreError> {
+        {
+            let _opening = self.opening.lock().expect("no holder panics");
+            if self.journal_committed.load(Relaxed) == 0 {
+                if !self.arena().commit_journal() {
+                    return Err(StoreError::Full);
+                }
+                self.journal_committed.store(1, Relaxed);
+            }
+        }
+        Ok(ChangeReader::new(self.clone(), delivery))
     }
 
-    /// First pass of a batch: loads of the directory, prefetch of the key's index line.
-    pub fn prefetch_line(&self, _db: Db, _hash: u64) {
-        todo!()
-    }
-    /// Second pass: tags matched, prefetch of the items they name.
-    pub fn prefetch_item(&self, _db: Db, _hash: u64) {
-        todo!()
+    // ---- for the rest of the engine ----
+
+    #[inline(always)]
+    pub(crate) fn mem(&self) -> Mem<'_> {
+        Mem::new(self.arena())
     }
 
-    /// One step of an iteration over a database. Start with cursor 0; a returned 0 is the end.
-    /// A key present during the whole iteration is visited at least once.
-    pub fn scan(
-        &self,
-        _db: Db,
-        _cursor: u64,
-        _count: usize,
-        _now: Millis,
-        _visit: impl FnMut(&[u8], &Found),
-    ) -> u64 {
-        todo!()
-    }
-    /// Appends a key chosen by `random` to `out`. False: the database is empty.
-    pub fn random_key(&self, _db: Db, _random: u64, _now: Millis, _out: &mut Vec<u8>) -> bool {
-        todo!()
+    #[inline(always)]
+    pub(crate) fn view(&self) -> View<'_> {
+        View {
+            words: self.mem(),
+            roots_at: ROOTS_AT,
+            shards_at: SHARDS_AT as usize,
+            shard_bits: self.shard_bits,
+            shards_stride: SHARDS_MAX as usize,
+        }
     }
 
-    // ---- changes ----
-
-    /// Locks the shard of one key.
-    pub fn write(&self, _db: Db, _key: &Key, _now: Millis) -> Guard<'_> {
-        todo!()
-    }
-    /// Locks the shards of several keys, in order.
-    pub fn write_many(&self, _keys: &[(Db, u64)], _now: Millis) -> Guard<'_> {
-        todo!()
-    }
-    /// Locks every shard of every database (scripts with undeclared keys, SWAPDB).
-    pub fn write_all(&self, _now: Millis) -> Guard<'_> {
-        todo!()
-    }
-    /// Makes room for about `bytes` before locks are taken: evicts as the policy says.
-    pub fn make_room(&self, _bytes: usize, _now: Millis) -> Result<(), StoreError> {
-        todo!()
-    }
-    /// A transaction: locks these shards (or all with `None`) until `end_transaction`; guards
-    /// taken meanwhile on this session lock nothing of their own and must be of these keys.
-    pub fn begin_transaction(&self, _keys: Option<&[(Db, u64)]>, _now: Millis) {
-        todo!()
-    }
-    pub fn end_transaction(&self) {
-        todo!()
+    #[inline(always)]
+    pub(crate) fn hash(&self, key: &[u8]) -> u64 {
+        self.hasher.hash(key)
     }
 
-    /// Raises `flag` at the next change of the key (also by expiry, FLUSHDB, SWAPDB).
-    pub fn watch(&self, _db: Db, _key: &Key, _flag: &Arc<AtomicBool>) {
-        todo!()
-    }
-    pub fn unwatch(&self, _db: Db, _key: &Key, _flag: &Arc<AtomicBool>) {
-        todo!()
+    pub(crate) fn arena(&self) -> &Arena {
+        self.allocator.arena()
     }
 
-    /// Expiry, eviction ahead of need, commit ahead of need, compaction, huge pages: about
-    /// `budget_us` of it, measured by `elapsed_us` (the engine has no clock).
-    pub fn maintain(&self, _now: Millis, _budget_us: u64, _elapsed_us: &dyn Fn() -> u64) -> Work {
-        todo!()
+    pub(crate) fn allocator(&self) -> &Allocator {
+        &self.allocator
     }
-}
 
-impl Guard<'_> {
-    /// The item of a key. One that is due is removed here (event `Expired`) and not found.
-    pub fn find(&mut self, _db: Db, _key: &Key) -> Option<Found> {
-        todo!()
+    pub(crate) fn journal(&self) -> &Journal {
+        &self.journal
     }
-    /// Appends the value of a key just found; false if there is none.
-    pub fn value(&mut self, _db: Db, _key: &Key, _out: &mut Vec<u8>) -> bool {
-        todo!()
+
+    pub(crate) fn watches(&self) -> &Watches {
+        &self.watches
     }
-    /// The integer of a key stored as `Encoding::Int`.
-    pub fn int(&mut self, _db: Db, _key: &Key) -> Option<i64> {
-        todo!()
+
+    pub(crate) fn cut_state(&self) -> &CutState {
+        &self.cuts
     }
-    pub fn put(&mut self, _db: Db, _key: &Key, _put: &Put<'_>) -> Result<Stored, StoreError> {
-        todo!()
+
+    pub(crate) fn graveyard(&self) -> &Mutex<Vec<Buried>> {
+        &self.graveyard
     }
-    /// True: there was such a key.
-    pub fn remove(&mut self, _db: Db, _key: &Key, _event: Event) -> bool {
-        todo!()
+
+    pub(crate) fn ghosts(&self) -> &Ghosts {
+        &self.ghosts
     }
-    pub fn set_deadline(
-        &mut self,
-        _db: Db,
-        _key: &Key,
-        _deadline: Millis,
-        _event: Event,
-    ) -> Result<bool, StoreError> {
-        todo!()
+
+    pub(crate) fn is_open(&self, root: u32) -> bool {
+        self.opened.load(Acquire) & 1 << root != 0
     }
-    /// The CAS unique of a key, made now if it has none. `Ok(0)`: no such key.
-    pub fn unique(&mut self, _db: Db, _key: &Key) -> Result<u64, StoreError> {
-        todo!()
+
+    /// The bits of the roots in use; none is added while the guard lives.
+    pub(crate) fn opened_roots(&self) -> (MutexGuard<'_, ()>, u64) {
+        let guard = self.opening.lock().expect("no holder panics");
+        let bits = self.opened.load(Relaxed);
+        (guard, bits)
     }
-    /// Needs all shards of the database (`write_all`). O(shards): the memory is freed by `maintain`.
-    pub fn flush(&mut self, _db: Db) {
-        todo!()
+
+    /// The root of a database that is about to be written to.
+    #[inline(always)]
+    pub(crate) fn open_root(&self, db: Db) -> u32 {
+        let root = self.view().root_of(db);
+        if !self.is_open(root) {
+            self.commit_root(root);
+        }
+        root
     }
-    /// Needs `write_all`.
-    pub fn swap(&mut self, _a: Db, _b: Db) {
-        todo!()
+
+    #[cold]
+    fn commit_root(&self, root: u32) {
+        let _opening = self.opening.lock().expect("no holder panics");
+        if !self.is_open(root) {
+            // Without memory the control blocks are still mapped, as zero pages on demand: the
+            // store stays correct, and the next put is refused for want of a segment.
+            self.arena().commit_database(root, 1 << self.shard_bits);
+            // Pairs with the Acquire in `is_open`.
+            self.opened.fetch_or(1 << root, Release);
+        }
+    }
+
+    /// Under the locks of everything.
+    pub(crate) fn swap_roots(&self, a: Db, b: Db) {
+        let place = |db: Db| self.mem().u32_at(ROOTS_AT + 4 * db.0 as usize);
+        let (root_a, root_b) = (place(a).load(Relaxed), place(b).load(Relaxed));
+        // Readers check the root last of all, and start again.
+        place(a).store(root_b, Release);
+        place(b).store(root_a, Release);
     }
 }

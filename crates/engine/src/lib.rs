@@ -1,8 +1,34 @@
 //! The store: one shared arena, no socket, no thread, no clock, no random number.
+//!
+//! Modules in reading order: what callers say (`verbs`), what memory looks like (`arena`), how
+//! blocks are had (`alloc`), what an entry is (`item`), how it is found (`index`), how it is
+//! changed (`guard`), and who learns of it (`journal`, `cut`, `watch`).
 
+mod alloc;
+pub mod arena;
+mod counters;
+mod cut;
 mod engine;
+mod eviction;
+mod graveyard;
+mod guard;
+mod hash;
+mod index;
+mod item;
+mod journal;
 pub mod limits;
+mod maintenance;
+mod scan;
+mod session;
+mod sync;
 mod verbs;
+mod verify;
+mod watch;
 
-pub use engine::*;
+pub use cut::{Cut, CutItem, CutQueue, CutSink, CutStep};
+pub use engine::{CreateError, Engine, EngineOptions, MemoryReport};
+pub use guard::Guard;
+pub use journal::{Change, ChangeReader, Delivery, Effect, Next};
+pub use maintenance::Work;
+pub use session::Session;
 pub use verbs::*;

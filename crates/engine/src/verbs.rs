@@ -66,6 +66,10 @@ pub struct Found {
     pub flags: u32,
     /// Memcached's CAS unique, or 0 while nobody has asked for it (see `Guard::unique`).
     pub unique: u64,
+    /// Memcached's marks: [`MARK_STALE`] and [`MARK_WON`].
+    pub marks: u8,
+    /// Unix second of the last use, for items with Memcached flags or a CAS unique; else 0.
+    pub last_use_s: u32,
     /// 0 to 3: how often the item was used lately, as eviction sees it.
     pub frequency: u8,
     /// Generations of eviction since the item came or was last renewed, 0 to 15.
@@ -109,8 +113,15 @@ pub struct Put<'a> {
     pub flags: Flags,
     /// Give the item a CAS unique at once (`ms ... c`, `cas`); else it gets one when first asked.
     pub unique: bool,
+    /// Memcached's marks of the new item; 0 for everybody else.
+    pub marks: u8,
     pub event: Event,
 }
+
+/// The item is out of date and waits for somebody to renew it (`md I`).
+pub const MARK_STALE: u8 = 1;
+/// Somebody has been told to renew the item.
+pub const MARK_WON: u8 = 2;
 
 impl<'a> Put<'a> {
     /// A plain SET: no deadline, flags 0.
@@ -120,6 +131,7 @@ impl<'a> Put<'a> {
             deadline: Deadline::Never,
             flags: Flags::Set(0),
             unique: false,
+            marks: 0,
             event: Event::Set,
         }
     }
@@ -148,12 +160,14 @@ pub enum Event {
     SwapDb,
     /// A change that no notification names (a CAS unique made, say). Still in the journal.
     Quiet,
+    /// A store that gives a new deadline (SET EX, GETEX): `set`, then `expire`.
+    SetExpire,
 }
 
 impl Event {
     /// The event of a journal byte.
     pub fn from_code(code: u8) -> Option<Event> {
-        const ALL: [Event; 18] = [
+        const ALL: [Event; 19] = [
             Event::Set,
             Event::SetRange,
             Event::Append,
@@ -172,6 +186,7 @@ impl Event {
             Event::Flush,
             Event::SwapDb,
             Event::Quiet,
+            Event::SetExpire,
         ];
         ALL.get(usize::from(code).wrapping_sub(1)).copied()
     }

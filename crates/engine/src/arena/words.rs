@@ -1,0 +1,88 @@
+//! The only place where an offset becomes memory.
+//!
+//! Another process may write to the arena at any moment, so no Rust reference to plain data is
+//! ever formed over it: a word is reached as an atomic, and bytes are copied word by word (see
+//! `bytes.rs`). Every access is checked against the mapping's length. A wrong offset is therefore
+//! a wrong value or a panic, never an access outside of the arena.
+//!
+//! [`Words`] is what a reader may do, attached with a read-only mapping or not; the words that may
+//! be stored to are reached through [`super::Arena`] alone.
+
+use super::layout::Layout;
+use crate::sync::atomics::{AtomicU32, AtomicU64, Ordering};
+use std::ptr::NonNull;
+
+/// The readable words of a mapped arena.
+#[derive(Debug)]
+pub struct Words {
+    base: NonNull<u8>,
+    layout: Layout,
+}
+
+// SAFETY: the memory behind it is only ever touched by atomics, from any thread.
+unsafe impl Send for Words {}
+// SAFETY: as above.
+unsafe impl Sync for Words {}
+
+impl Words {
+    /// # Safety
+    /// `base` must be aligned to 4096 and be the start of a mapping of at least `layout.len`
+    /// readable bytes that outlives the result.
+    pub(super) unsafe fn new(base: NonNull<u8>, layout: Layout) -> Words {
+        Words { base, layout }
+    }
+
+    #[inline]
+    pub fn layout(&self) -> &Layout {
+        &self.layout
+    }
+
+    /// The word at an offset, which is rounded down to a multiple of eight.
+    #[inline(always)]
+    pub(super) fn word64(&self, offset: u64) -> &AtomicU64 {
+        debug_assert!(offset.is_multiple_of(8), "offset {offset:#x} is not that of a u64");
+        assert!(offset < self.layout.len, "offset outside of the arena");
+        let at = self.base.as_ptr().wrapping_add(offset as usize & !7).cast::<u64>();
+        // SAFETY: the length is a multiple of eight, so all eight bytes lie within the mapping,
+        // which lives as long as `self`; the address is aligned; all access is atomic.
+        unsafe { AtomicU64::from_ptr(at) }
+    }
+
+    /// The word at an offset, which is rounded down to a multiple of four.
+    #[inline(always)]
+    pub(super) fn word32(&self, offset: u64) -> &AtomicU32 {
+        debug_assert!(offset.is_multiple_of(4), "offset {offset:#x} is not that of a u32");
+        assert!(offset < self.layout.len, "offset outside of the arena");
+        let at = self.base.as_ptr().wrapping_add(offset as usize & !3).cast::<u32>();
+        // SAFETY: the length is a multiple of eight, so all four bytes lie within the mapping,
+        // which lives as long as `self`; the address is aligned; all access is atomic.
+        unsafe { AtomicU32::from_ptr(at) }
+    }
+
+    /// Loads a word. Over a read-only mapping Rust promises a meaning to relaxed loads only; a
+    /// reader that needs more follows them with a fence.
+    #[inline]
+    pub fn load64(&self, offset: u64, ordering: Ordering) -> u64 {
+        self.word64(offset).load(ordering)
+    }
+
+    /// As [`Words::load64`].
+    #[inline]
+    pub fn load32(&self, offset: u64, ordering: Ordering) -> u32 {
+        self.word32(offset).load(ordering)
+    }
+
+    /// Tells the processor that the line at an offset is wanted soon. Any offset is harmless.
+    #[inline]
+    pub fn prefetch(&self, offset: u64) {
+        let at = self.base.as_ptr().wrapping_add(offset as usize);
+        #[cfg(all(target_arch = "x86_64", not(miri)))]
+        {
+            use core::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
+            // SAFETY: a prefetch is a hint that never faults, whatever the address.
+            unsafe { _mm_prefetch::<_MM_HINT_T0>(at.cast()) };
+        }
+        #[cfg(any(not(target_arch = "x86_64"), miri))]
+        let _ = at;
+    }
+}

@@ -1,0 +1,89 @@
+//! What FLUSHDB left behind: whole directories of items that nobody can reach any more.
+//!
+//! Flushing is one store per shard; giving the blocks back is done here, a few segments at a time,
+//! by maintenance or by a writer that is out of memory.
+
+use crate::engine::Engine;
+use crate::guard::Target;
+use crate::index::bucket::SLOTS;
+use crate::index::directory_bytes;
+use crate::index::segment::{LINES, SEGMENT_BYTES, Segment};
+use crate::index::shard::{DirectoryWord, Shard};
+use crate::item::Item;
+use crate::session::Session;
+use std::sync::TryLockError;
+
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Buried {
+    root: u32,
+    directory: DirectoryWord,
+    /// First directory entry whose segment has not been given back.
+    next: usize,
+}
+
+impl Engine {
+    /// Takes over a directory that no shard names any more.
+    pub(crate) fn bury(&self, target: &Target<'_>, directory: DirectoryWord) {
+        let buried = Buried { root: target.root, directory, next: 0 };
+        self.graveyard().lock().expect("no holder panics").push(buried);
+    }
+
+    /// Gives back the blocks of up to `segments` segments. True: there are more.
+    pub(crate) fn reclaim(&self, session: &Session, segments: usize) -> bool {
+        // Somebody else is at it, or a cut reads here.
+        let Ok(mut graveyard) = self.graveyard().try_lock() else { return true };
+        for _ in 0..segments {
+            let Some(buried) = graveyard.last_mut() else { return false };
+            if buried.next >= buried.directory.entries() {
+                let directory = buried.directory;
+                session.give_index((directory.at() / 8) as u32, directory_bytes(directory.depth()));
+                graveyard.pop();
+                continue;
+            }
+            let segment = self.buried_segment(buried.directory, buried.next);
+            buried.next += 1 << (buried.directory.depth() - segment.depth());
+            self.before_free(buried.root, segment);
+            for line in 1..LINES {
+                let bucket = segment.line(line);
+                let tags = bucket.load();
+                for slot in (0..SLOTS).filter(|&slot| tags.tag(slot) != 0) {
+                    let reference = bucket.reference(slot);
+                    let item = Item::at(self.mem(), reference as usize * 8)
+                        .expect("an indexed item lies within the arena");
+                    session.give_item(reference, item.head.size());
+                }
+            }
+            session.give_index(segment.reference(), SEGMENT_BYTES);
+        }
+        !graveyard.is_empty()
+    }
+
+    /// Visits the segments that wait here until `visit` says false. `None`: somebody is at it;
+    /// `Some(true)`: all were visited.
+    pub(crate) fn each_buried(
+        &self,
+        mut visit: impl FnMut(u32, Segment<'_>) -> bool,
+    ) -> Option<bool> {
+        let graveyard = match self.graveyard().try_lock() {
+            Ok(graveyard) => graveyard,
+            Err(TryLockError::WouldBlock) => return None,
+            Err(TryLockError::Poisoned(_)) => panic!("no holder panics"),
+        };
+        for buried in graveyard.iter() {
+            let mut index = buried.next;
+            while index < buried.directory.entries() {
+                let segment = self.buried_segment(buried.directory, index);
+                if !visit(buried.root, segment) {
+                    return Some(false);
+                }
+                index += 1 << (buried.directory.depth() - segment.depth());
+            }
+        }
+        Some(true)
+    }
+
+    fn buried_segment(&self, directory: DirectoryWord, index: usize) -> Segment<'_> {
+        // The shard's control block takes no part: the directory is given.
+        Shard { words: self.mem(), at: 0 }.segment(directory, index)
+    }
+}

@@ -1,0 +1,178 @@
+//! The one door for change: locks, versions, the running cut, the journal, the watchers.
+//!
+//! A guard holds the locks of its shards from the moment it is taken until it is dropped. Every
+//! mutation of any key by anybody goes through its verbs, and each of them does the same five
+//! things in this order: (1) builds what is new where nobody sees it, (2) hands the line that it
+//! is about to change to the running cut, if that does not have it yet, (3) publishes with one
+//! store and a version bump, (4) puts the effect into the journal, (5) raises the flags of those
+//! who watch the key. Persistence, replication, notifications and WATCH read here and nowhere else.
+//!
+//! Locks are taken in the order of their addresses, so that two guards never wait for each other.
+
+mod lookup;
+mod put;
+mod remove;
+mod rewrite;
+mod whole;
+
+use crate::engine::Engine;
+use crate::index::shard::Shard;
+use crate::session::Session;
+use crate::sync::lock;
+use crate::verbs::{Db, Key, Millis};
+
+pub(crate) use lookup::{Spot, Target};
+
+/// The shards of one command's keys, locked. Every change goes through one of these.
+#[derive(Debug)]
+pub struct Guard<'s> {
+    pub(crate) session: &'s Session,
+    pub(crate) now: Millis,
+    held: Held,
+}
+
+/// Which locks a guard gives back when it is dropped, as offsets of shard control blocks.
+#[derive(Debug)]
+enum Held {
+    One(usize),
+    Several(Vec<usize>),
+    /// The session's transaction holds the locks.
+    Transaction,
+}
+
+impl Session {
+    /// Locks the shard of one key.
+    #[inline]
+    pub fn write(&self, db: Db, key: &Key<'_>, now: Millis) -> Guard<'_> {
+        let held = if self.in_transaction() {
+            Held::Transaction
+        } else {
+            Held::One(self.engine().lock_one(db, key.hash))
+        };
+        Guard { session: self, now, held }
+    }
+
+    /// Locks the shards of several keys.
+    pub fn write_many(&self, keys: &[(Db, u64)], now: Millis) -> Guard<'_> {
+        let held = if self.in_transaction() {
+            Held::Transaction
+        } else {
+            Held::Several(self.engine().lock_several(keys))
+        };
+        Guard { session: self, now, held }
+    }
+
+    /// Locks every shard of every database (FLUSHALL, SWAPDB, scripts with undeclared keys).
+    pub fn write_all(&self, now: Millis) -> Guard<'_> {
+        let held = if self.in_transaction() {
+            Held::Transaction
+        } else {
+            Held::Several(self.engine().lock_all())
+        };
+        Guard { session: self, now, held }
+    }
+
+    /// A transaction: locks these shards (or all with `None`) until `end_transaction`; guards
+    /// taken meanwhile on this session lock nothing of their own and must be of these keys.
+    pub fn begin_transaction(&self, keys: Option<&[(Db, u64)]>, _now: Millis) {
+        assert!(!self.in_transaction(), "transactions do not nest");
+        let held = match keys {
+            Some(keys) => self.engine().lock_several(keys),
+            None => self.engine().lock_all(),
+        };
+        self.set_transaction(Some(held));
+    }
+
+    pub fn end_transaction(&self) {
+        if let Some(held) = self.set_transaction(None) {
+            self.engine().unlock_several(&held);
+        }
+    }
+}
+
+impl Engine {
+    #[inline]
+    fn lock_one(&self, db: Db, hash: u64) -> usize {
+        loop {
+            let root = self.open_root(db);
+            let shard = self.view().shard_of(root, hash);
+            lock::acquire(shard.lock());
+            // SWAPDB may have given the database another root while this waited.
+            if self.view().root_of(db) == root {
+                return shard.at;
+            }
+            lock::release(shard.lock());
+        }
+    }
+
+    pub(crate) fn lock_several(&self, keys: &[(Db, u64)]) -> Vec<usize> {
+        loop {
+            let shards =
+                |&(db, hash): &(Db, u64)| self.view().shard_of(self.open_root(db), hash).at;
+            let mut held: Vec<usize> = keys.iter().map(shards).collect();
+            held.sort_unstable();
+            held.dedup();
+            self.acquire_all(&held);
+            if keys.iter().all(|key| held.binary_search(&shards(key)).is_ok()) {
+                return held;
+            }
+            self.unlock_several(&held);
+        }
+    }
+
+    pub(crate) fn lock_all(&self) -> Vec<usize> {
+        // A database's first write opens its root under the same mutex, so none is missed.
+        let (_opening, roots) = self.opened_roots();
+        let mut held = Vec::new();
+        for root in (0..64).filter(|root| roots & 1 << root != 0) {
+            held.extend((0..self.view().shard_count()).map(|n| self.view().shard_at(root, n).at));
+        }
+        held.sort_unstable();
+        self.acquire_all(&held);
+        held
+    }
+
+    fn acquire_all(&self, held: &[usize]) {
+        for &at in held {
+            let shard = Shard { words: self.view().words, at };
+            lock::acquire(shard.lock());
+            shard.flip_several();
+        }
+    }
+
+    pub(crate) fn unlock_several(&self, held: &[usize]) {
+        for &at in held {
+            let shard = Shard { words: self.view().words, at };
+            shard.flip_several();
+            lock::release(shard.lock());
+        }
+    }
+}
+
+impl Drop for Guard<'_> {
+    fn drop(&mut self) {
+        match &self.held {
+            Held::One(at) => {
+                lock::release(Shard { words: self.session.view().words, at: *at }.lock());
+            }
+            Held::Several(held) => self.session.engine().unlock_several(held),
+            Held::Transaction => {}
+        }
+    }
+}
+
+impl<'s> Guard<'s> {
+    /// A guard on a shard whose lock was taken with `try_acquire` (maintenance).
+    pub(crate) fn adopt(session: &'s Session, shard: Shard<'_>, now: Millis) -> Guard<'s> {
+        Guard { session, now, held: Held::One(shard.at) }
+    }
+
+    /// Whether this guard, or the transaction it is part of, holds a shard.
+    fn holds(&self, shard: Shard<'_>) -> bool {
+        match &self.held {
+            Held::One(at) => *at == shard.at,
+            Held::Several(held) => held.binary_search(&shard.at).is_ok(),
+            Held::Transaction => self.session.transaction_holds(shard.at),
+        }
+    }
+}

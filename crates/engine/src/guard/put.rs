@@ -1,0 +1,206 @@
+//! Storing a value.
+
+use super::{Guard, Spot, Target};
+use crate::index::bucket::{META_MAIN, META_TTL, tag_of};
+use crate::index::segment::Segment;
+use crate::item::{Head, ItemParts, write_item};
+use crate::journal::Entry;
+use crate::limits::{KEY_BYTES_MAX, VALUE_BYTES_MAX};
+use crate::verbs::*;
+
+/// A `Put` with everything that was relative to the old item worked out.
+struct Plan<'a> {
+    head: Head,
+    int: i64,
+    deadline: Millis,
+    client_flags: u32,
+    value: [&'a [u8]; 3],
+}
+
+impl<'s> Guard<'s> {
+    pub fn put(&mut self, db: Db, key: &Key<'_>, put: &Put<'_>) -> Result<Stored, StoreError> {
+        let target = self.target(db, key.hash);
+        let spot = self.live(&target, key);
+        let plan = plan(key.bytes, put, spot.as_ref())?;
+        if let Some(spot) = &spot
+            && self.put_int_in_place(&target, key, put, &plan, spot)
+        {
+            return Ok(Stored { replaced: true, unique: 0 });
+        }
+        let unique = if plan.head.has_ext() && put.unique { self.new_unique(&target) } else { 0 };
+        let parts = ItemParts {
+            head: plan.head,
+            int: plan.int,
+            deadline: plan.deadline,
+            unique,
+            client_flags: plan.client_flags,
+            key: key.bytes,
+            value: plan.value,
+        };
+        let bytes = plan.head.size();
+        let reference = self.session.take_item(bytes)?;
+        write_item(self.session.mem(), reference as usize * 8, &parts);
+        match &spot {
+            Some(spot) => self.replace(&target, spot, reference, &plan.head, plan.deadline),
+            None => {
+                if let Err(error) = self.insert(&target, key, reference, &plan.head, plan.deadline)
+                {
+                    self.session.give_item(reference, bytes);
+                    return Err(error);
+                }
+            }
+        }
+        self.tell(
+            &target,
+            key.bytes,
+            put.event,
+            Entry::Put {
+                int: plan.head.is_int().then_some(plan.int),
+                value: plan.value,
+                deadline: plan.deadline,
+                flags: plan.client_flags,
+                raw: matches!(put.value, Value::Parts(_)),
+                created: spot.is_none(),
+            },
+        );
+        Ok(Stored { replaced: spot.is_some(), unique })
+    }
+
+    /// An integer that stays one, with nothing else about the item changed, is one word.
+    #[inline]
+    fn put_int_in_place(
+        &mut self,
+        target: &Target<'s>,
+        key: &Key<'_>,
+        put: &Put<'_>,
+        plan: &Plan<'_>,
+        spot: &Spot<'s>,
+    ) -> bool {
+        // With an extension there would be two words to change, and a reader could see one of
+        // them new and the other old: a CAS unique with the wrong value loses an update.
+        if !plan.head.is_int() || plan.head != spot.item.head || plan.head.has_ext() {
+            return false;
+        }
+        if plan.deadline != spot.item.deadline() {
+            return false;
+        }
+        self.before_change(target, spot.segment, spot.line);
+        spot.item.set_int(plan.int);
+        spot.bucket().bump_version();
+        self.tell(
+            target,
+            key.bytes,
+            put.event,
+            Entry::Put {
+                int: Some(plan.int),
+                value: [b"", b"", b""],
+                deadline: plan.deadline,
+                flags: 0,
+                raw: false,
+                created: false,
+            },
+        );
+        true
+    }
+
+    /// Publishes a new item in the place of an old one, whose block is freed.
+    pub(super) fn replace(
+        &mut self,
+        target: &Target<'s>,
+        spot: &Spot<'s>,
+        reference: u32,
+        head: &Head,
+        deadline: Millis,
+    ) {
+        self.before_change(target, spot.segment, spot.line);
+        let bucket = spot.bucket();
+        let old = spot.item;
+        bucket.set_reference(spot.slot, reference);
+        bucket.bump_version();
+        if old.head.has_ttl() != head.has_ttl() {
+            bucket.set_meta(spot.slot, bucket.meta(spot.slot) ^ META_TTL);
+            self.count_ttl(target, spot.segment, if head.has_ttl() { 1 } else { -1 });
+        }
+        if head.has_ttl() {
+            self.note_due(target, spot.segment, deadline);
+        }
+        self.session.give_item((old.at / 8) as u32, old.head.size());
+    }
+
+    fn insert(
+        &mut self,
+        target: &Target<'s>,
+        key: &Key<'_>,
+        reference: u32,
+        head: &Head,
+        deadline: Millis,
+    ) -> Result<(), StoreError> {
+        let engine = self.session.engine();
+        let session = self.session;
+        let (segment, line, slot) = engine.place_for(session, target, key.hash)?;
+        self.before_change(target, segment, line);
+        let generation = engine.note_insert(target.shard, head.size());
+        let mut meta = (generation as u8 & 0x0f) << 4;
+        if head.has_ttl() {
+            meta |= META_TTL;
+        }
+        if engine.was_evicted_lately(key.hash) {
+            meta |= META_MAIN;
+        }
+        segment.line(line).fill(slot, tag_of(key.hash), meta, reference);
+        target.shard.add_items(1);
+        if head.has_ttl() {
+            self.count_ttl(target, segment, 1);
+            self.note_due(target, segment, deadline);
+        }
+        Ok(())
+    }
+
+    pub(super) fn count_ttl(&self, target: &Target<'s>, segment: Segment<'s>, change: i64) {
+        segment.add_ttl_items(change);
+        target.shard.add_ttl_items(change);
+    }
+
+    /// Lets expiry know that something here is due then.
+    pub(super) fn note_due(&self, target: &Target<'s>, segment: Segment<'s>, deadline: Millis) {
+        if deadline < segment.next_due() {
+            segment.set_next_due(deadline);
+        }
+        if deadline < target.shard.next_due() {
+            target.shard.set_next_due(deadline);
+        }
+    }
+
+    /// A CAS unique greater than all that keys of this shard have had.
+    pub(super) fn new_unique(&self, target: &Target<'s>) -> u64 {
+        target.shard.next_sequence() << self.session.view().shard_bits | target.shard_number as u64
+    }
+}
+
+fn plan<'a>(key: &[u8], put: &Put<'a>, spot: Option<&Spot<'_>>) -> Result<Plan<'a>, StoreError> {
+    if key.len() > KEY_BYTES_MAX {
+        return Err(StoreError::KeyTooLong);
+    }
+    let (encoding, int, value) = match put.value {
+        Value::Bytes(bytes) => (Encoding::Bytes, 0, [bytes, b"", b""]),
+        Value::Int(int) => (Encoding::Int, int, [&b""[..], b"", b""]),
+        Value::Parts(parts) => (Encoding::Raw, 0, parts),
+    };
+    let value_len = value.iter().map(|part| part.len()).sum::<usize>();
+    if value_len > VALUE_BYTES_MAX {
+        return Err(StoreError::ValueTooLong);
+    }
+    let deadline = match put.deadline {
+        Deadline::Never => NEVER,
+        Deadline::At(deadline) => deadline,
+        Deadline::Keep => spot.map_or(NEVER, |spot| spot.item.deadline()),
+    };
+    let client_flags = match put.flags {
+        Flags::Set(flags) => flags,
+        Flags::Keep => spot.map_or(0, |spot| spot.item.client_flags()),
+    };
+    let ext = put.unique || client_flags != 0;
+    let mut head = Head::plan(encoding, key.len(), value_len, deadline != NEVER, ext);
+    head.set_marks(put.marks);
+    Ok(Plan { head, int, deadline, client_flags, value })
+}

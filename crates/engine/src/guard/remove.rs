@@ -1,0 +1,63 @@
+//! Removing a key, and the steps that every change ends with.
+
+use super::{Guard, Spot, Target};
+use crate::index::segment::Segment;
+use crate::journal::Entry;
+use crate::verbs::*;
+
+impl<'s> Guard<'s> {
+    /// True: there was such a key.
+    pub fn remove(&mut self, db: Db, key: &Key<'_>, event: Event) -> bool {
+        let target = self.target(db, key.hash);
+        match self.live(&target, key) {
+            Some(spot) => {
+                self.take_out(&target, key.bytes, &spot, event);
+                true
+            }
+            None => false,
+        }
+    }
+
+    /// Empties a key's slot and frees its block.
+    pub(crate) fn take_out(
+        &mut self,
+        target: &Target<'s>,
+        key: &[u8],
+        spot: &Spot<'s>,
+        event: Event,
+    ) {
+        self.before_change(target, spot.segment, spot.line);
+        spot.bucket().clear(spot.slot);
+        target.shard.add_items(-1);
+        if spot.item.head.has_ttl() {
+            self.count_ttl(target, spot.segment, -1);
+        }
+        self.tell(target, key, event, Entry::Remove);
+        // Last: the key may lie in the block that is freed here.
+        self.session.give_item((spot.item.at / 8) as u32, spot.item.head.size());
+        match event {
+            Event::Expired => self.session.count_expired(),
+            Event::Evicted => self.session.count_evicted(),
+            _ => {}
+        }
+    }
+
+    /// To be called before a line is changed: the running cut gets it first if it has not yet.
+    #[inline]
+    pub(crate) fn before_change(&self, target: &Target<'s>, segment: Segment<'s>, line: usize) {
+        self.session.engine().before_change(target, segment, line);
+    }
+
+    /// To be called after a change: journal and watchers.
+    #[inline]
+    pub(crate) fn tell(&self, target: &Target<'s>, key: &[u8], event: Event, entry: Entry<'_>) {
+        let engine = self.session.engine();
+        if engine.journal().is_active() {
+            engine.journal().append(engine.mem(), target.db, event, key, &entry);
+        }
+        if event != Event::Quiet {
+            engine.watches().touch(target.db, key);
+        }
+        self.session.count_change();
+    }
+}

@@ -1,0 +1,266 @@
+//! The bucket: one cache line of ten slots.
+//!
+//! ```text
+//!  0 u64  version u32 | tags 0..3            version: bits 0-1 reserved, bits 2-5 stash line,
+//!  8 u64  tags 4..9 (48 bits) | meta 8, 9             bits 6-31 counter
+//! 16 u64  meta 0..7
+//! 24 u32  reference x 10                     8-byte granules from the start of the arena
+//! ```
+//! tag 0 = empty slot. meta = frequency:2 | main:1 | has a deadline:1 | age:4.
+//!
+//! Each word is always accessed at this one width. Tags and version change under the shard's lock
+//! only. Meta bytes are also bumped by readers, with a compare-and-swap of the whole word, which a
+//! writer's plain store may undo: a lost bump costs nothing.
+//!
+//! The counter grows when a slot's item is replaced, removed or changed in place, so that who
+//! sees it unchanged after reading an item has read that item and no other. Filling an empty slot
+//! does not change it: reference first, then tag, and a reader sees the slot or does not.
+
+use crate::arena::Mem;
+use crate::sync::atomics::Ordering::{Acquire, Relaxed, Release};
+
+pub(crate) const SLOTS: usize = 10;
+pub(crate) const LINE_BYTES: usize = 64;
+
+pub(crate) const META_FREQUENCY: u8 = 0b0011;
+pub(crate) const META_MAIN: u8 = 0b0100;
+pub(crate) const META_TTL: u8 = 0b1000;
+
+const STASH_SHIFT: u32 = 2;
+const STASH_MASK: u64 = 0xf << STASH_SHIFT;
+const COUNTER_ONE: u64 = 1 << 6;
+const VERSION_MASK: u64 = 0xffff_ffff;
+const TAGS_IN_WORD1: u64 = 0xffff_ffff_ffff;
+
+/// The tag of a hash: its low byte, never 0.
+#[inline(always)]
+pub(crate) fn tag_of(hash: u64) -> u8 {
+    let tag = hash as u8;
+    if tag == 0 { 1 } else { tag }
+}
+
+/// The two words of a line that a lookup needs, as loaded.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct LineTags {
+    pub word0: u64,
+    pub word1: u64,
+}
+
+impl LineTags {
+    #[inline(always)]
+    pub fn version(&self) -> u32 {
+        (self.word0 & VERSION_MASK) as u32
+    }
+
+    /// The stash line (1 to 7 within the stash) that takes what does not fit here; 0 = none.
+    #[inline(always)]
+    pub fn stash(&self) -> usize {
+        ((self.word0 & STASH_MASK) >> STASH_SHIFT) as usize
+    }
+
+    /// The tags without versions and meta bytes: equal if and only if no slot was filled or
+    /// emptied in between (given equal versions).
+    #[inline(always)]
+    pub fn tags_only(&self) -> (u64, u64) {
+        (self.word0, self.word1 & TAGS_IN_WORD1)
+    }
+
+    /// A bit for each slot whose tag is `tag`. May have false positives, never false negatives.
+    #[inline(always)]
+    pub fn matches(&self, tag: u8) -> u32 {
+        let low = self.word0 >> 32 | self.word1 << 32;
+        let high = self.word1 >> 32 & 0xffff;
+        let wanted = u64::from(tag) * 0x0101_0101_0101_0101;
+        zero_bytes(low ^ wanted) | (zero_bytes(high ^ wanted) & 3) << 8
+    }
+
+    #[inline(always)]
+    pub fn tag(&self, slot: usize) -> u8 {
+        if slot < 4 {
+            (self.word0 >> (32 + 8 * slot)) as u8
+        } else {
+            (self.word1 >> (8 * (slot - 4))) as u8
+        }
+    }
+
+    pub fn first_empty(&self) -> Option<usize> {
+        (0..SLOTS).find(|&slot| self.tag(slot) == 0)
+    }
+
+    pub fn used(&self) -> usize {
+        (0..SLOTS).filter(|&slot| self.tag(slot) != 0).count()
+    }
+}
+
+/// A bit for each zero byte (bit i for byte i); a byte of 1 above a zero byte may be taken for 0.
+#[inline(always)]
+fn zero_bytes(word: u64) -> u32 {
+    let high_bits = word.wrapping_sub(0x0101_0101_0101_0101) & !word & 0x8080_8080_8080_8080;
+    // Gathers the high bit of each byte into the top byte.
+    ((high_bits >> 7).wrapping_mul(0x0102_0408_1020_4080) >> 56) as u32
+}
+
+/// A line of a segment, by its byte offset in the arena.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Line<'a> {
+    pub words: Mem<'a>,
+    pub at: usize,
+}
+
+impl<'a> Line<'a> {
+    #[inline(always)]
+    pub fn load(&self) -> LineTags {
+        // Pairs with the Release stores below: who sees a tag sees the reference and the item;
+        // who sees a version sees all that was done before it.
+        let word0 = self.words.u64_at(self.at).load(Acquire);
+        let word1 = self.words.u64_at(self.at + 8).load(Acquire);
+        LineTags { word0, word1 }
+    }
+
+    #[inline(always)]
+    pub fn prefetch(&self) {
+        self.words.prefetch(self.at);
+    }
+
+    #[inline(always)]
+    pub fn version(&self) -> u32 {
+        (self.words.u64_at(self.at).load(Relaxed) & VERSION_MASK) as u32
+    }
+
+    #[inline(always)]
+    pub fn reference(&self, slot: usize) -> u32 {
+        // Pairs with the Release in `set_reference`.
+        self.words.u32_at(self.at + 24 + 4 * slot).load(Acquire)
+    }
+
+    #[inline(always)]
+    pub fn meta(&self, slot: usize) -> u8 {
+        if slot < 8 {
+            (self.words.u64_at(self.at + 16).load(Relaxed) >> (8 * slot)) as u8
+        } else {
+            (self.words.u64_at(self.at + 8).load(Relaxed) >> (8 * (slot - 2))) as u8
+        }
+    }
+
+    /// By a reader that has just used the item. Lossy.
+    #[inline(always)]
+    pub fn bump_frequency(&self, slot: usize) {
+        let (at, shift) =
+            if slot < 8 { (self.at + 16, 8 * slot) } else { (self.at + 8, 8 * (slot - 2)) };
+        let word = self.words.u64_at(at);
+        let old = word.load(Relaxed);
+        if (old >> shift) & u64::from(META_FREQUENCY) < u64::from(META_FREQUENCY) {
+            let _ = word.compare_exchange(old, old + (1 << shift), Relaxed, Relaxed);
+        }
+    }
+
+    // ---- under the shard's lock ----
+
+    pub fn set_meta(&self, slot: usize, meta: u8) {
+        let (at, shift) =
+            if slot < 8 { (self.at + 16, 8 * slot) } else { (self.at + 8, 8 * (slot - 2)) };
+        let word = self.words.u64_at(at);
+        // A reader may bump another meta byte of this word at the same time, hence the loop.
+        let mut old = word.load(Relaxed);
+        loop {
+            let new = old & !(0xff << shift) | u64::from(meta) << shift;
+            match word.compare_exchange(old, new, Relaxed, Relaxed) {
+                Ok(_) => return,
+                Err(now) => old = now,
+            }
+        }
+    }
+
+    pub fn set_reference(&self, slot: usize, reference: u32) {
+        // Pairs with the Acquire in `reference`: who sees it sees the item's bytes.
+        self.words.u32_at(self.at + 24 + 4 * slot).store(reference, Release);
+    }
+
+    /// Says to readers that something in this line is no longer what they may have seen.
+    #[inline(always)]
+    pub fn bump_version(&self) {
+        let word = self.words.u64_at(self.at);
+        let old = word.load(Relaxed);
+        let version = (old as u32).wrapping_add(COUNTER_ONE as u32);
+        // The counter is in the upper bits, so that wrapping does not touch the lower six.
+        word.store(old & !VERSION_MASK | u64::from(version), Release);
+    }
+
+    pub fn set_stash(&self, stash: usize) {
+        let word = self.words.u64_at(self.at);
+        let old = word.load(Relaxed);
+        word.store(old & !STASH_MASK | (stash as u64) << STASH_SHIFT, Release);
+        self.bump_version();
+    }
+
+    /// Makes a filled slot visible, or empties one (tag 0, followed by `bump_version`).
+    pub fn set_tag(&self, slot: usize, tag: u8) {
+        if slot < 4 {
+            let word = self.words.u64_at(self.at);
+            let shift = 32 + 8 * slot;
+            let old = word.load(Relaxed);
+            word.store(old & !(0xff << shift) | u64::from(tag) << shift, Release);
+            return;
+        }
+        let word = self.words.u64_at(self.at + 8);
+        let shift = 8 * (slot - 4);
+        let mut old = word.load(Relaxed);
+        loop {
+            // Two meta bytes share this word: see `set_meta`.
+            let new = old & !(0xff << shift) | u64::from(tag) << shift;
+            match word.compare_exchange(old, new, Release, Relaxed) {
+                Ok(_) => return,
+                Err(now) => old = now,
+            }
+        }
+    }
+
+    /// Puts an item into an empty slot.
+    pub fn fill(&self, slot: usize, tag: u8, meta: u8, reference: u32) {
+        self.set_reference(slot, reference);
+        self.set_meta(slot, meta);
+        self.set_tag(slot, tag);
+    }
+
+    /// Empties a slot; the item's block may be freed afterwards.
+    pub fn clear(&self, slot: usize) {
+        self.set_tag(slot, 0);
+        self.bump_version();
+    }
+
+    /// A fresh line, with a version that no reader of the memory's former use can have seen.
+    pub fn reset(&self, version_seed: u32) {
+        let version = u64::from(version_seed.wrapping_mul(COUNTER_ONE as u32));
+        self.words.u64_at(self.at + 8).store(0, Relaxed);
+        self.words.u64_at(self.at + 16).store(0, Relaxed);
+        self.words.u64_at(self.at).store(version, Release);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn matching_finds_every_slot_with_the_tag() {
+        let tags: [u8; SLOTS] = [7, 1, 0, 7, 255, 7, 128, 0, 7, 9];
+        let mut line = LineTags { word0: 0x1234_5678, word1: 0xabcd << 48 };
+        for (slot, &tag) in tags.iter().enumerate() {
+            if slot < 4 {
+                line.word0 |= u64::from(tag) << (32 + 8 * slot);
+            } else {
+                line.word1 |= u64::from(tag) << (8 * (slot - 4));
+            }
+        }
+        for tag in 1..=255u8 {
+            let found = line.matches(tag);
+            for (slot, &t) in tags.iter().enumerate() {
+                assert!(t != tag || found & 1 << slot != 0, "tag {tag} slot {slot}");
+                assert_eq!(line.tag(slot), t);
+            }
+            assert_eq!(found >> SLOTS, 0);
+        }
+        assert_eq!(line.first_empty(), Some(2));
+        assert_eq!(line.used(), 8);
+    }
+}

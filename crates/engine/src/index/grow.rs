@@ -1,0 +1,275 @@
+//! Growth: a full segment is copied into two, which are then published by directory stores.
+//!
+//! Readers go on in the old segment until they see the new entry; writers of the same shard wait,
+//! 15 to 30 us. The old segment's page is free as soon as its directory entries are gone: a reader
+//! that is still in it finds at its final check that the entry has changed.
+//!
+//! Which home line a key has depends on the low half of its hash only, and a child takes over its
+//! parent's choice of stash lines, so that everything in a child fits where it was in the parent.
+
+use crate::engine::Engine;
+use crate::guard::Target;
+use crate::index::bucket::{SLOTS, tag_of};
+use crate::index::segment::{HOME_LINES, LINES, SEGMENT_BYTES, STASH_LINES, Segment, home_of};
+use crate::index::segment::{Owner, stash_line};
+use crate::index::shard::{DEPTH_MAX, DIRECTORY_HEADER_BYTES, DirectoryWord, begin_directory};
+use crate::item::Item;
+use crate::session::Session;
+use crate::sync::atomics::Ordering::{Relaxed, Release};
+use crate::sync::atomics::fence;
+use crate::verbs::StoreError;
+
+/// Splits in a row for the sake of one insert. Each halves the chance that the keys in the way
+/// stay together; who needs more has chosen keys by their hash, and is refused.
+const SPLITS_MAX: u32 = 6;
+
+impl Engine {
+    /// Finds a slot for a new key, growing the index as needed. Under the shard's lock.
+    pub(crate) fn place_for<'a>(
+        &'a self,
+        session: &Session,
+        target: &Target<'a>,
+        hash: u64,
+    ) -> Result<(Segment<'a>, usize, usize), StoreError> {
+        let shifted = self.view().shifted(hash);
+        if target.shard.directory().is_empty() {
+            self.first_segment(session, target)?;
+        }
+        for _ in 0..=SPLITS_MAX {
+            let directory = target.shard.directory();
+            let segment = target.shard.segment_of(directory, shifted);
+            let home = home_of(hash);
+            if let Some(slot) = segment.line(home).load().first_empty() {
+                return Ok((segment, home, slot));
+            }
+            if let Some((line, slot)) = self.stash_place(target, segment, home) {
+                return Ok((segment, line, slot));
+            }
+            self.split(session, target, segment, shifted)?;
+        }
+        Err(StoreError::Full)
+    }
+
+    /// A free slot in the home line's stash line, which it is given if it has none.
+    fn stash_place(
+        &self,
+        target: &Target<'_>,
+        segment: Segment<'_>,
+        home: usize,
+    ) -> Option<(usize, usize)> {
+        let stash = segment.line(home).load().stash();
+        if stash != 0 {
+            let line = stash_line(stash);
+            return segment.line(line).load().first_empty().map(|slot| (line, slot));
+        }
+        let emptiest =
+            (1..=STASH_LINES).min_by_key(|&s| segment.line(stash_line(s)).load().used())?;
+        let line = stash_line(emptiest);
+        let slot = segment.line(line).load().first_empty()?;
+        self.before_change(target, segment, home);
+        segment.line(home).set_stash(emptiest);
+        Some((line, slot))
+    }
+
+    fn new_segment<'a>(
+        &'a self,
+        session: &Session,
+        target: &Target<'a>,
+        depth: u32,
+        prefix: u64,
+    ) -> Result<Segment<'a>, StoreError> {
+        let reference = session.take_index(SEGMENT_BYTES)?;
+        let segment = Segment { words: self.mem(), at: reference as usize * 8 };
+        let seed = target.shard.next_sequence() as u32;
+        // As in `item::write_item`: a reader of the page's former content must see it gone.
+        fence(Release);
+        let owner = Owner {
+            root: target.root as u16,
+            shard: target.shard_number as u16,
+            depth: depth as u8,
+            prefix,
+        };
+        segment.reset(owner, seed.wrapping_mul(0x9e37_79b1));
+        segment.set_cut(self.cut_number(), u64::MAX);
+        Ok(segment)
+    }
+
+    fn new_directory(
+        &self,
+        session: &Session,
+        target: &Target<'_>,
+        depth: u32,
+    ) -> Result<u32, StoreError> {
+        let reference = session.take_index(directory_bytes(depth))?;
+        fence(Release);
+        let at = reference as usize * 8;
+        begin_directory(self.mem(), at, target.root as u16, target.shard_number as u16, depth);
+        Ok(reference)
+    }
+
+    fn first_segment(&self, session: &Session, target: &Target<'_>) -> Result<(), StoreError> {
+        let directory = self.new_directory(session, target, 0)?;
+        let segment = match self.new_segment(session, target, 0, 0) {
+            Ok(segment) => segment,
+            Err(error) => {
+                session.give_index(directory, directory_bytes(0));
+                return Err(error);
+            }
+        };
+        let entry = directory as usize * 8 + DIRECTORY_HEADER_BYTES;
+        self.mem().u32_at(entry).store(segment.reference(), Relaxed);
+        target.shard.set_directory(target.shard.directory().next(directory, 0));
+        Ok(())
+    }
+
+    /// Twice as many entries, each of the old ones twice.
+    fn double_directory(&self, session: &Session, target: &Target<'_>) -> Result<(), StoreError> {
+        let old = target.shard.directory();
+        let depth = old.depth() + 1;
+        if depth > DEPTH_MAX {
+            return Err(StoreError::Full);
+        }
+        let reference = self.new_directory(session, target, depth)?;
+        let entries = reference as usize * 8 + DIRECTORY_HEADER_BYTES;
+        for index in 0..old.entries() {
+            let segment = target.shard.segment(old, index).reference();
+            self.mem().u32_at(entries + 8 * index).store(segment, Relaxed);
+            self.mem().u32_at(entries + 8 * index + 4).store(segment, Relaxed);
+        }
+        target.shard.set_directory(old.next(reference, depth));
+        session.give_index((old.at() / 8) as u32, directory_bytes(old.depth()));
+        Ok(())
+    }
+
+    fn split(
+        &self,
+        session: &Session,
+        target: &Target<'_>,
+        old: Segment<'_>,
+        shifted: u64,
+    ) -> Result<(), StoreError> {
+        let depth = old.depth();
+        if depth == target.shard.directory().depth() {
+            self.double_directory(session, target)?;
+        }
+        let directory = target.shard.directory();
+        self.before_split(target, old);
+        let prefix = if depth == 0 { 0 } else { shifted >> (64 - depth) };
+        let low = self.new_segment(session, target, depth + 1, prefix << 1)?;
+        let high = match self.new_segment(session, target, depth + 1, prefix << 1 | 1) {
+            Ok(high) => high,
+            Err(error) => {
+                session.give_index(low.reference(), SEGMENT_BYTES);
+                return Err(error);
+            }
+        };
+        self.distribute(old, low, high, depth);
+        publish(directory, low, depth + 1, prefix << 1);
+        publish(directory, high, depth + 1, prefix << 1 | 1);
+        session.give_index(old.reference(), SEGMENT_BYTES);
+        session.count_split();
+        Ok(())
+    }
+
+    /// Copies the slots of `old` to the child that the next hash bit names, line by line.
+    fn distribute(&self, old: Segment<'_>, low: Segment<'_>, high: Segment<'_>, depth: u32) {
+        let mut key = Vec::with_capacity(64);
+        for line in 1..LINES {
+            // The keys of the next line are on their way while this one is hashed.
+            if line + 1 < LINES {
+                let next = old.line(line + 1);
+                let tags = next.load();
+                for slot in (0..SLOTS).filter(|&slot| tags.tag(slot) != 0) {
+                    self.mem().prefetch(next.reference(slot) as usize * 8);
+                }
+            }
+            let from = old.line(line);
+            let tags = from.load();
+            if line <= HOME_LINES && tags.stash() != 0 {
+                low.line(line).set_stash(tags.stash());
+                high.line(line).set_stash(tags.stash());
+            }
+            let mut used = [0usize; 2];
+            for slot in (0..SLOTS).filter(|&slot| tags.tag(slot) != 0) {
+                let reference = from.reference(slot);
+                let item = Item::at(self.mem(), reference as usize * 8)
+                    .expect("an indexed item lies within the arena");
+                key.clear();
+                item.copy_key(&mut key);
+                let hash = self.hash(&key);
+                debug_assert_eq!(tag_of(hash), tags.tag(slot));
+                let bit = (self.view().shifted(hash) << depth >> 63) as usize;
+                let child = [low, high][bit];
+                let meta = from.meta(slot);
+                child.line(line).fill(used[bit], tags.tag(slot), meta, reference);
+                used[bit] += 1;
+                if item.head.has_ttl() {
+                    child.add_ttl_items(1);
+                    child.set_next_due(child.next_due().min(item.deadline()));
+                }
+            }
+        }
+    }
+
+    /// Copies a segment to another page (compaction). Under the shard's lock.
+    pub(crate) fn move_segment(
+        &self,
+        session: &Session,
+        target: &Target<'_>,
+        old: Segment<'_>,
+        owner: Owner,
+    ) -> Result<(), StoreError> {
+        self.before_split(target, old);
+        let depth = u32::from(owner.depth);
+        let new = self.new_segment(session, target, depth, owner.prefix)?;
+        for line in 1..LINES {
+            let from = old.line(line);
+            let tags = from.load();
+            if line <= HOME_LINES && tags.stash() != 0 {
+                new.line(line).set_stash(tags.stash());
+            }
+            for slot in (0..SLOTS).filter(|&slot| tags.tag(slot) != 0) {
+                new.line(line).fill(slot, tags.tag(slot), from.meta(slot), from.reference(slot));
+            }
+        }
+        new.add_ttl_items(old.ttl_items() as i64);
+        new.set_next_due(old.next_due());
+        publish(target.shard.directory(), new, depth, owner.prefix);
+        session.give_index(old.reference(), SEGMENT_BYTES);
+        Ok(())
+    }
+
+    /// Copies a shard's directory to another block (compaction). Under the shard's lock.
+    pub(crate) fn move_directory(
+        &self,
+        session: &Session,
+        target: &Target<'_>,
+    ) -> Result<(), StoreError> {
+        let old = target.shard.directory();
+        let reference = self.new_directory(session, target, old.depth())?;
+        let entries = reference as usize * 8 + DIRECTORY_HEADER_BYTES;
+        for index in 0..old.entries() {
+            let segment = target.shard.segment(old, index).reference();
+            self.mem().u32_at(entries + 4 * index).store(segment, Relaxed);
+        }
+        target.shard.set_directory(old.next(reference, old.depth()));
+        session.give_index((old.at() / 8) as u32, directory_bytes(old.depth()));
+        Ok(())
+    }
+}
+
+/// Bytes of a directory of this depth.
+pub(crate) fn directory_bytes(depth: u32) -> usize {
+    DIRECTORY_HEADER_BYTES + (4usize << depth)
+}
+
+/// Stores a segment into all directory entries that its prefix covers.
+fn publish(directory: DirectoryWord, segment: Segment<'_>, depth: u32, prefix: u64) {
+    let spread = directory.depth() - depth;
+    let first = (prefix as usize) << spread;
+    for index in first..first + (1 << spread) {
+        let entry = directory.at() + DIRECTORY_HEADER_BYTES + 4 * index;
+        // Pairs with the Acquire of the entry in `View::probe`: who sees the segment sees it full.
+        segment.words.u32_at(entry).store(segment.reference(), Release);
+    }
+}

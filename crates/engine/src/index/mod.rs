@@ -1,0 +1,12 @@
+//! The hash index: from a key to its item.
+//!
+//! Extendible hashing, sharded: hash bits pick the shard, then an entry of its directory, then a
+//! home line of the segment that the entry names. A lookup touches at most two lines of it.
+
+pub(crate) mod bucket;
+mod grow;
+pub(crate) mod read;
+pub(crate) mod segment;
+pub(crate) mod shard;
+
+pub(crate) use grow::directory_bytes;

@@ -1,0 +1,274 @@
+//! Reading without a lock: the one path of server threads and attached processes.
+//!
+//! A read loads the shard's directory word, the directory entry, the key's home line and, if that
+//! has one, its stash line; looks at the item; and then checks that the line's version, the
+//! directory entry, the directory word and the database's root are what they were. If so, all it
+//! saw belonged together at the moment of the check. If not, it starts again. Nothing that is
+//! read before the check is trusted: every reference is bounded by the arena's mapping, and memory
+//! that has been given back reads as something that fails the check.
+
+use crate::arena::Mem;
+use crate::index::bucket::{Line, LineTags, tag_of};
+use crate::index::segment::{SEGMENT_BYTES, Segment, home_of, stash_line};
+use crate::index::shard::{DirectoryWord, SHARD_BYTES, Shard};
+use crate::item::Item;
+use crate::sync::atomics::Ordering::{Acquire, Relaxed};
+use crate::sync::atomics::fence;
+use crate::verbs::{Db, Key};
+
+/// Attempts before a reader gives up and asks for the lock (or, attached, the server).
+const ATTEMPTS_MAX: u32 = 1000;
+
+/// What is needed to find a key: where things lie in the arena, and the placement's parameters.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct View<'a> {
+    pub words: Mem<'a>,
+    /// Offset of the u32 per database that names its root.
+    pub roots_at: usize,
+    /// Offset of the control block of shard 0 of root 0.
+    pub shards_at: usize,
+    pub shard_bits: u32,
+    /// Shard control blocks from one root to the next.
+    pub shards_stride: usize,
+}
+
+/// The reader lost against writers too often.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Contended;
+
+/// Where a key was found, for who wants to note the use.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Hit<'a> {
+    pub item: Item<'a>,
+    pub line: Line<'a>,
+    pub slot: usize,
+}
+
+/// What has to be unchanged for a read to count.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Evidence<'a> {
+    root: u32,
+    shard: Shard<'a>,
+    directory: DirectoryWord,
+    entry_at: usize,
+    segment_reference: u32,
+    home: Line<'a>,
+    home_tags: LineTags,
+    stash: Option<(Line<'a>, LineTags)>,
+}
+
+impl<'a> View<'a> {
+    #[inline(always)]
+    pub fn root_of(&self, db: Db) -> u32 {
+        self.words.u32_at(self.roots_at + 4 * db.0 as usize).load(Acquire)
+    }
+
+    #[inline(always)]
+    pub fn shard_number(&self, hash: u64) -> usize {
+        (hash >> (64 - self.shard_bits)) as usize
+    }
+
+    #[inline(always)]
+    pub fn shard_at(&self, root: u32, number: usize) -> Shard<'a> {
+        let at = self.shards_at + (root as usize * self.shards_stride + number) * SHARD_BYTES;
+        Shard { words: self.words, at }
+    }
+
+    #[inline(always)]
+    pub fn shard_of(&self, root: u32, hash: u64) -> Shard<'a> {
+        self.shard_at(root, self.shard_number(hash))
+    }
+
+    /// The hash without its shard bits: the directory's bits come first.
+    #[inline(always)]
+    pub fn shifted(&self, hash: u64) -> u64 {
+        hash << self.shard_bits
+    }
+
+    pub fn shard_count(&self) -> usize {
+        1 << self.shard_bits
+    }
+
+    /// Finds `key` and calls `visit` with it, or with `None` if it is not there. Nothing that
+    /// `visit` did counts until this returns: it may be called several times.
+    #[inline(always)]
+    pub fn read<R>(
+        &self,
+        db: Db,
+        key: &Key<'_>,
+        mut visit: impl FnMut(Option<&Hit<'a>>) -> R,
+    ) -> Result<R, Contended> {
+        for attempt in 0..ATTEMPTS_MAX {
+            if attempt > 0 {
+                std::hint::spin_loop();
+            }
+            let Some((hit, evidence)) = self.probe(db, key) else { continue };
+            let result = visit(hit.as_ref());
+            if evidence.is_none_or(|e| self.holds(db, &e)) {
+                return Ok(result);
+            }
+        }
+        Err(Contended)
+    }
+
+    /// One attempt. The outer `None`: what was seen cannot be, try again. Evidence is `None` for
+    /// a shard that has no segments.
+    #[inline(always)]
+    pub fn probe(&self, db: Db, key: &Key<'_>) -> Option<(Option<Hit<'a>>, Option<Evidence<'a>>)> {
+        let root = self.root_of(db);
+        let shard = self.shard_of(root, key.hash);
+        let directory = shard.directory();
+        if directory.is_empty() {
+            return Some((None, None));
+        }
+        let entry_at = directory.entry_at(self.shifted(key.hash));
+        if !self.words.contains(entry_at, 4) {
+            return None;
+        }
+        // Pairs with the Release with which a split publishes the new segments.
+        let segment_reference = self.words.u32_at(entry_at).load(Acquire);
+        let segment = Segment { words: self.words, at: segment_reference as usize * 8 };
+        if segment_reference == 0 || !self.words.contains(segment.at, SEGMENT_BYTES) {
+            return None;
+        }
+        let tag = tag_of(key.hash);
+        let home = segment.line(home_of(key.hash));
+        let home_tags = home.load();
+        let mut evidence = Evidence {
+            root,
+            shard,
+            directory,
+            entry_at,
+            segment_reference,
+            home,
+            home_tags,
+            stash: None,
+        };
+        if let Some(hit) = self.match_line(home, home_tags, tag, key) {
+            return Some((Some(hit), Some(evidence)));
+        }
+        let stash = home_tags.stash();
+        if stash == 0 {
+            return Some((None, Some(evidence)));
+        }
+        if stash > crate::index::segment::STASH_LINES {
+            return None;
+        }
+        let stash = segment.line(stash_line(stash));
+        let stash_tags = stash.load();
+        evidence.stash = Some((stash, stash_tags));
+        Some((self.match_line(stash, stash_tags, tag, key), Some(evidence)))
+    }
+
+    #[inline(always)]
+    fn match_line(
+        &self,
+        line: Line<'a>,
+        tags: LineTags,
+        tag: u8,
+        key: &Key<'_>,
+    ) -> Option<Hit<'a>> {
+        let mut matches = tags.matches(tag);
+        while matches != 0 {
+            let slot = matches.trailing_zeros() as usize;
+            matches &= matches - 1;
+            let at = line.reference(slot) as usize * 8;
+            if let Some(item) = Item::at(self.words, at)
+                && item.has_key(key.bytes)
+            {
+                return Some(Hit { item, line, slot });
+            }
+        }
+        None
+    }
+
+    /// Whether everything that a read went by is still so.
+    #[inline(always)]
+    pub fn holds(&self, db: Db, evidence: &Evidence<'a>) -> bool {
+        // Orders the loads of the item before the loads below. Pairs with the Release fence in
+        // `item::write_item`: whoever saw a byte of a reused block sees the version that was
+        // bumped before the block was freed.
+        fence(Acquire);
+        evidence.home.version() == evidence.home_tags.version()
+            && evidence.stash.is_none_or(|(line, tags)| line.version() == tags.version())
+            && self.words.u32_at(evidence.entry_at).load(Relaxed) == evidence.segment_reference
+            && evidence.shard.directory() == evidence.directory
+            && self.root_of(db) == evidence.root
+    }
+
+    /// As `holds`, and no key came into the line either: for reads of several keys at once.
+    pub fn holds_exactly(&self, db: Db, evidence: &Evidence<'a>) -> bool {
+        self.holds(db, evidence)
+            && evidence.home.load().tags_only() == evidence.home_tags.tags_only()
+            && evidence.stash.is_none_or(|(line, tags)| line.load().tags_only() == tags.tags_only())
+    }
+
+    /// First pass of a batch: brings the key's home line into the cache.
+    #[inline(always)]
+    pub fn prefetch_line(&self, db: Db, hash: u64) {
+        if let Some(segment) = self.segment_for_prefetch(db, hash) {
+            segment.line(home_of(hash)).prefetch();
+        }
+    }
+
+    /// Second pass: brings the items that the tags name into the cache, or the stash line.
+    /// Returns true if a third pass has something to do (the stash line names the item).
+    #[inline(always)]
+    pub fn prefetch_item(&self, db: Db, hash: u64) -> bool {
+        let Some(segment) = self.segment_for_prefetch(db, hash) else { return false };
+        let home = segment.line(home_of(hash));
+        let tags = home.load();
+        if self.prefetch_matches(home, tags, hash) {
+            return false;
+        }
+        match tags.stash() {
+            0 => false,
+            stash => {
+                segment.line(stash_line(stash.min(7))).prefetch();
+                true
+            }
+        }
+    }
+
+    /// Third pass, for keys of which `prefetch_item` said so.
+    #[inline(always)]
+    pub fn prefetch_stashed(&self, db: Db, hash: u64) {
+        let Some(segment) = self.segment_for_prefetch(db, hash) else { return };
+        let stash = segment.line(home_of(hash)).load().stash();
+        if stash != 0 {
+            let line = segment.line(stash_line(stash.min(7)));
+            self.prefetch_matches(line, line.load(), hash);
+        }
+    }
+
+    #[inline(always)]
+    fn prefetch_matches(&self, line: Line<'a>, tags: LineTags, hash: u64) -> bool {
+        let mut matches = tags.matches(tag_of(hash));
+        let found = matches != 0;
+        while matches != 0 {
+            let slot = matches.trailing_zeros() as usize;
+            matches &= matches - 1;
+            let at = line.reference(slot) as usize * 8;
+            // A small item spans up to three lines.
+            self.words.prefetch(at);
+            self.words.prefetch(at + 64);
+            self.words.prefetch(at + 128);
+        }
+        found
+    }
+
+    #[inline(always)]
+    fn segment_for_prefetch(&self, db: Db, hash: u64) -> Option<Segment<'a>> {
+        let shard = self.shard_of(self.root_of(db), hash);
+        let directory = shard.directory();
+        if directory.is_empty() {
+            return None;
+        }
+        let entry_at = directory.entry_at(self.shifted(hash));
+        if !self.words.contains(entry_at, 4) {
+            return None;
+        }
+        let at = self.words.u32_at(entry_at).load(Acquire) as usize * 8;
+        self.words.contains(at, SEGMENT_BYTES).then_some(Segment { words: self.words, at })
+    }
+}

@@ -1,0 +1,141 @@
+//! The segment: one page of 64 lines that the index grows by.
+//!
+//! ```text
+//! line 0        header (words below)
+//! lines 1..56   home lines: a key's home is chosen by the low half of its hash, so that it is
+//!               the same line in both halves after a split
+//! lines 57..63  stash lines 1..7: each home line may be given one, so that a lookup touches two
+//!               lines at most
+//!
+//! header   0 u64  prefix: the hash bits that all keys here share, right-aligned
+//!          8 u64  depth (how many bits) | shard << 16 | database root << 32 | magic << 48
+//!         16 u64  items with a deadline
+//!         24 u64  no deadline here comes before this (ms; u64::MAX = none)
+//!         32 u64  cut: the number of the last cut that knows this segment
+//!         40 u64  cut: a bit for each line that it has
+//! ```
+
+use crate::arena::Mem;
+use crate::index::bucket::{LINE_BYTES, Line};
+use crate::sync::atomics::Ordering::{Relaxed, Release};
+use crate::verbs::Millis;
+
+pub(crate) const SEGMENT_BYTES: usize = 4096;
+pub(crate) const HOME_LINES: usize = 56;
+pub(crate) const STASH_LINES: usize = 7;
+pub(crate) const LINES: usize = 64;
+pub(crate) const NO_DUE: u64 = u64::MAX;
+const MAGIC: u64 = 0xd01a;
+
+const _: () = assert!(1 + HOME_LINES + STASH_LINES == LINES);
+const _: () = assert!(LINES * LINE_BYTES == SEGMENT_BYTES);
+
+/// The home line of a hash, 1 to 56.
+#[inline(always)]
+pub(crate) fn home_of(hash: u64) -> usize {
+    1 + (((hash & 0xffff_ffff) * HOME_LINES as u64) >> 32) as usize
+}
+
+/// The physical line of stash number 1 to 7.
+#[inline(always)]
+pub(crate) fn stash_line(stash: usize) -> usize {
+    HOME_LINES + stash
+}
+
+/// A segment, by its byte offset in the arena.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Segment<'a> {
+    pub words: Mem<'a>,
+    pub at: usize,
+}
+
+/// Whose a segment is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Owner {
+    pub root: u16,
+    pub shard: u16,
+    pub depth: u8,
+    pub prefix: u64,
+}
+
+impl<'a> Segment<'a> {
+    pub fn reference(&self) -> u32 {
+        (self.at / 8) as u32
+    }
+
+    #[inline(always)]
+    pub fn line(&self, line: usize) -> Line<'a> {
+        Line { words: self.words, at: self.at + LINE_BYTES * line }
+    }
+
+    fn get(&self, at: usize) -> u64 {
+        self.words.u64_at(self.at + at).load(Relaxed)
+    }
+
+    fn set(&self, at: usize, value: u64) {
+        self.words.u64_at(self.at + at).store(value, Release);
+    }
+
+    /// Makes an empty segment of this page.
+    pub fn reset(&self, owner: Owner, version_seed: u32) {
+        self.set(0, owner.prefix);
+        self.set(
+            8,
+            u64::from(owner.depth)
+                | u64::from(owner.shard) << 16
+                | u64::from(owner.root) << 32
+                | MAGIC << 48,
+        );
+        self.set(16, 0);
+        self.set(24, NO_DUE);
+        self.set(32, 0);
+        self.set(40, 0);
+        for line in 1..LINES {
+            self.line(line).reset(version_seed);
+        }
+    }
+
+    /// `None`: this is no segment.
+    pub fn owner(&self) -> Option<Owner> {
+        let word = self.get(8);
+        (word >> 48 == MAGIC).then(|| Owner {
+            root: (word >> 32) as u16,
+            shard: (word >> 16) as u16,
+            depth: word as u8,
+            prefix: self.get(0),
+        })
+    }
+
+    pub fn depth(&self) -> u32 {
+        u32::from(self.get(8) as u8)
+    }
+
+    pub fn ttl_items(&self) -> u64 {
+        self.get(16)
+    }
+
+    pub fn add_ttl_items(&self, change: i64) {
+        self.set(16, self.get(16).wrapping_add_signed(change));
+    }
+
+    pub fn next_due(&self) -> Millis {
+        self.get(24)
+    }
+
+    pub fn set_next_due(&self, due: Millis) {
+        self.set(24, due);
+    }
+
+    pub fn cut_number(&self) -> u64 {
+        self.get(32)
+    }
+
+    pub fn cut_lines(&self) -> u64 {
+        self.get(40)
+    }
+
+    pub fn set_cut(&self, number: u64, lines: u64) {
+        self.set(32, number);
+        self.set(40, lines);
+    }
+}

@@ -1,0 +1,251 @@
+//! Reading an item: by a reader that holds no lock, or by a writer that holds the shard's.
+//!
+//! A reader may meet a block that was freed and filled anew a moment ago. It never trusts what it
+//! reads: every length is bounded by the arena before it is followed, and the caller's version
+//! check decides afterwards whether any of it counts (see `index::read`).
+
+use crate::arena::Mem;
+use crate::item::Head;
+use crate::sync::atomics::Ordering::{Acquire, Relaxed, Release};
+use crate::verbs::{Encoding, Found, Kind, Millis, NEVER};
+
+/// An item at a place. Its extent lies within the arena.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Item<'a> {
+    pub words: Mem<'a>,
+    /// Byte offset of the block in the arena.
+    pub at: usize,
+    pub head: Head,
+}
+
+impl<'a> Item<'a> {
+    /// The item at `at`, or `None` if what stands there would reach beyond the arena (which only
+    /// a reader that lost a race can see).
+    #[inline(always)]
+    pub fn at(words: Mem<'a>, at: usize) -> Option<Item<'a>> {
+        if !words.contains(at, 8) {
+            return None;
+        }
+        let head = Head::parse(words.u64_at(at).load(Relaxed));
+        if !words.contains(at, head.size()) {
+            return None;
+        }
+        Some(Item { words, at, head })
+    }
+
+    #[inline(always)]
+    fn load(&self, offset: usize) -> u64 {
+        self.words.u64_at(self.at + offset).load(Relaxed)
+    }
+
+    /// Whether the item's key is `key`.
+    #[inline(always)]
+    pub fn has_key(&self, key: &[u8]) -> bool {
+        if self.head.key_len != key.len() {
+            return false;
+        }
+        // In the narrow form the key begins in the upper half of the header's word.
+        let (mut from, mut word_at) = if self.head.is_wide() {
+            (0, self.head.key_at)
+        } else {
+            let n = key.len().min(4);
+            let mut first = [0u8; 4];
+            first[..n].copy_from_slice(&key[..n]);
+            let mask = ((1u64 << (8 * n)) - 1) as u32;
+            if (self.load(0) >> 32) as u32 & mask != u32::from_le_bytes(first) {
+                return false;
+            }
+            (n, 8)
+        };
+        while from + 8 <= key.len() {
+            let expected = u64::from_le_bytes(key[from..from + 8].try_into().expect("8 bytes"));
+            if self.load(word_at) != expected {
+                return false;
+            }
+            from += 8;
+            word_at += 8;
+        }
+        let rest = key.len() - from;
+        if rest == 0 {
+            return true;
+        }
+        let expected = if key.len() >= 8 {
+            let last = key[key.len() - 8..].try_into().expect("8 bytes");
+            u64::from_le_bytes(last) >> (8 * (8 - rest))
+        } else {
+            let mut bytes = [0u8; 8];
+            bytes[..rest].copy_from_slice(&key[from..]);
+            u64::from_le_bytes(bytes)
+        };
+        self.load(word_at) & ((1u64 << (8 * rest)) - 1) == expected
+    }
+
+    pub fn copy_key(&self, out: &mut Vec<u8>) {
+        self.words.copy_out(self.at + self.head.key_at, self.head.key_len, out);
+    }
+
+    /// The integer of an item whose encoding is `Int`.
+    #[inline]
+    pub fn int(&self) -> i64 {
+        // Pairs with the Release in `set_int`.
+        self.words.u64_at(self.at + Head::INT_AT).load(Acquire) as i64
+    }
+
+    /// Under the shard's lock only.
+    pub fn set_int(&self, value: i64) {
+        // Pairs with the Acquire in `int`.
+        self.words.u64_at(self.at + Head::INT_AT).store(value as u64, Release);
+    }
+
+    #[inline(always)]
+    pub fn deadline(&self) -> Millis {
+        if self.head.has_ttl() { self.load(self.head.ttl_at()) } else { NEVER }
+    }
+
+    /// Under the shard's lock only, and only if the item has a deadline.
+    pub fn set_deadline(&self, deadline: Millis) {
+        self.words.u64_at(self.at + self.head.ttl_at()).store(deadline, Release);
+    }
+
+    #[inline(always)]
+    pub fn is_due(&self, now: Millis) -> bool {
+        self.head.has_ttl() && self.deadline() <= now
+    }
+
+    pub fn unique(&self) -> u64 {
+        if self.head.has_ext() { self.load(self.head.ext_at()) } else { 0 }
+    }
+
+    pub fn client_flags(&self) -> u32 {
+        if self.head.has_ext() { self.load(self.head.ext_at() + 8) as u32 } else { 0 }
+    }
+
+    /// Second of the last use of an item with an extension, 0 if it was not used since stored.
+    pub fn last_use_s(&self) -> u32 {
+        if self.head.has_ext() { (self.load(self.head.ext_at() + 8) >> 32) as u32 } else { 0 }
+    }
+
+    /// Notes a use. The word holds nothing else that ever changes, so that a plain store by a
+    /// reader is safe while the block is this item; the caller has just checked that it is, and
+    /// `compare_exchange` makes a block reused in between keep its new word.
+    pub fn note_use(&self, now_s: u32) {
+        if self.head.has_ext() {
+            let word = self.words.u64_at(self.at + self.head.ext_at() + 8);
+            let old = word.load(Relaxed);
+            let new = old & 0xffff_ffff | u64::from(now_s) << 32;
+            if old != new {
+                let _ = word.compare_exchange(old, new, Relaxed, Relaxed);
+            }
+        }
+    }
+
+    /// What a lookup tells of the item; `meta` is its byte in the index. The integer, if it is
+    /// one, comes along: it may change in place at any moment, so that it must be loaded once for
+    /// its length and its digits to agree.
+    #[inline(always)]
+    pub fn found(&self, meta: u8) -> (Found, i64) {
+        let (len, int) = if self.head.is_int() {
+            let int = self.int();
+            (decimal_len(int), int)
+        } else {
+            (self.head.value_len, 0)
+        };
+        let (unique, client_flags, last_use_s) = if self.head.has_ext() {
+            (self.unique(), self.client_flags(), self.last_use_s())
+        } else {
+            (0, 0, 0)
+        };
+        let found = Found {
+            kind: Kind::String,
+            encoding: self.head.encoding(),
+            len,
+            deadline: self.deadline(),
+            flags: client_flags,
+            unique,
+            marks: self.head.marks(),
+            last_use_s,
+            frequency: meta & 3,
+            age: meta >> 4,
+            block_bytes: self.head.size().next_multiple_of(8),
+        };
+        (found, int)
+    }
+
+    /// Appends the value, with what `found` gave.
+    #[inline(always)]
+    pub fn copy_value(&self, int: i64, out: &mut Vec<u8>) {
+        if self.head.is_int() {
+            push_decimal(int, out);
+        } else {
+            self.words.copy_out(self.at + self.head.value_at(), self.head.value_len, out);
+        }
+    }
+
+    /// Appends the bytes `start..end` of the value (cut to what there is).
+    pub fn copy_range(&self, int: i64, start: usize, end: usize, out: &mut Vec<u8>) {
+        if self.head.is_int() {
+            let mut text = Vec::with_capacity(20);
+            push_decimal(int, &mut text);
+            let end = end.min(text.len());
+            out.extend_from_slice(&text[start.min(end)..end]);
+        } else {
+            let end = end.min(self.head.value_len);
+            let start = start.min(end);
+            self.words.copy_out(self.at + self.head.value_at() + start, end - start, out);
+        }
+    }
+
+    /// Under the shard's lock only.
+    pub fn set_marks(&self, marks: u8) {
+        let mut head = self.head;
+        head.set_marks(marks);
+        self.words
+            .u64_at(self.at)
+            .store(self.load(0) & !0xff00 | u64::from(head.flags) << 8, Release);
+    }
+
+    pub fn is_raw(&self) -> bool {
+        self.head.encoding() == Encoding::Raw
+    }
+}
+
+/// Characters of `value` in decimal.
+fn decimal_len(value: i64) -> usize {
+    let digits = value.unsigned_abs().checked_ilog10().unwrap_or(0) as usize + 1;
+    digits + usize::from(value < 0)
+}
+
+/// Appends `value` in decimal.
+fn push_decimal(value: i64, out: &mut Vec<u8>) {
+    let mut text = [0u8; 20];
+    let mut at = text.len();
+    let mut rest = value.unsigned_abs();
+    loop {
+        at -= 1;
+        text[at] = b'0' + (rest % 10) as u8;
+        rest /= 10;
+        if rest == 0 {
+            break;
+        }
+    }
+    if value < 0 {
+        at -= 1;
+        text[at] = b'-';
+    }
+    out.extend_from_slice(&text[at..]);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn decimals_agree_with_the_standard_library() {
+        for value in [0, 1, -1, 9, 10, -10, 99, 100, i64::MAX, i64::MIN] {
+            let mut out = Vec::new();
+            push_decimal(value, &mut out);
+            assert_eq!(out, value.to_string().into_bytes());
+            assert_eq!(decimal_len(value), out.len());
+        }
+    }
+}

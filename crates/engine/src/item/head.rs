@@ -1,0 +1,184 @@
+//! The header of an item, and where its parts lie.
+//!
+//! An item is one block, 8-byte aligned, made of whole words. It is written completely before it
+//! is published and replaced out of place afterwards; the exceptions are single words: the
+//! integer, the deadline, and the second word of the extension.
+//!
+//! ```text
+//! narrow (key and value up to 255 bytes, nothing else to say):
+//!   0 kind:4 | encoding:4   1 flags   2 key length   3 value length   4 key, value
+//! wide:
+//!   0 kind:4 | encoding:4   1 flags   2 key length u16   4 value length u32
+//!   8 [integer i64]              if encoding = Int (the value length is 0 then)
+//!     [deadline u64 ms]          if TTL
+//!     [unique u64 | client flags u32, last use u32 s]   if EXT
+//!     key, value
+//! ```
+//!
+//! 16 bytes of key and 32 of value take 52 bytes: a block of 56.
+
+use crate::limits::{KEY_BYTES_MAX, VALUE_BYTES_MAX};
+use crate::verbs::{Encoding, Kind};
+
+pub(crate) const FLAG_WIDE: u8 = 1;
+pub(crate) const FLAG_TTL: u8 = 2;
+pub(crate) const FLAG_EXT: u8 = 4;
+/// Memcached's marks of an item, two bits: see `verbs::Found::marks`.
+const MARKS_SHIFT: u32 = 3;
+const MARKS_MASK: u8 = 0b11 << MARKS_SHIFT;
+
+const _: () = assert!(KEY_BYTES_MAX <= u16::MAX as usize);
+const _: () = assert!(VALUE_BYTES_MAX <= u32::MAX as usize);
+
+/// A header taken apart. Offsets count from the start of the block.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Head {
+    pub kind_code: u8,
+    pub encoding_code: u8,
+    pub flags: u8,
+    pub key_len: usize,
+    /// Bytes of the value in the block; 0 for an integer.
+    pub value_len: usize,
+    pub key_at: usize,
+}
+
+impl Head {
+    /// The header that an item with these parts has.
+    pub fn plan(
+        encoding: Encoding,
+        key_len: usize,
+        value_len: usize,
+        ttl: bool,
+        ext: bool,
+    ) -> Head {
+        let wide = ttl || ext || encoding == Encoding::Int || key_len > 255 || value_len > 255;
+        let flags = if wide { FLAG_WIDE } else { 0 }
+            | if ttl { FLAG_TTL } else { 0 }
+            | if ext { FLAG_EXT } else { 0 };
+        let mut head = Head {
+            kind_code: Kind::String as u8,
+            encoding_code: encoding as u8,
+            flags,
+            key_len,
+            value_len,
+            key_at: 0,
+        };
+        head.key_at = head.key_offset();
+        head
+    }
+
+    /// Any word can be parsed: what comes from a block that was reused meanwhile is found out by
+    /// the version check afterwards, and every length is bounded before it is used.
+    pub fn parse(word: u64) -> Head {
+        let flags = (word >> 8) as u8;
+        let (key_len, value_len) = if flags & FLAG_WIDE == 0 {
+            ((word >> 16) as u8 as usize, (word >> 24) as u8 as usize)
+        } else {
+            ((word >> 16) as u16 as usize, (word >> 32) as u32 as usize)
+        };
+        let mut head = Head {
+            kind_code: (word & 0x0f) as u8,
+            encoding_code: (word >> 4 & 0x0f) as u8,
+            flags,
+            key_len,
+            value_len,
+            key_at: 0,
+        };
+        head.key_at = head.key_offset();
+        head
+    }
+
+    pub fn word(&self) -> u64 {
+        let low = u64::from(self.kind_code)
+            | u64::from(self.encoding_code) << 4
+            | u64::from(self.flags) << 8;
+        if self.is_wide() {
+            low | (self.key_len as u64) << 16 | (self.value_len as u64) << 32
+        } else {
+            low | (self.key_len as u64) << 16 | (self.value_len as u64) << 24
+        }
+    }
+
+    pub fn is_wide(&self) -> bool {
+        self.flags & FLAG_WIDE != 0
+    }
+
+    pub fn has_ttl(&self) -> bool {
+        self.flags & FLAG_TTL != 0
+    }
+
+    pub fn has_ext(&self) -> bool {
+        self.flags & FLAG_EXT != 0
+    }
+
+    pub fn marks(&self) -> u8 {
+        (self.flags & MARKS_MASK) >> MARKS_SHIFT
+    }
+
+    pub fn set_marks(&mut self, marks: u8) {
+        self.flags = self.flags & !MARKS_MASK | marks << MARKS_SHIFT & MARKS_MASK;
+    }
+
+    pub fn is_int(&self) -> bool {
+        self.encoding_code == Encoding::Int as u8
+    }
+
+    pub fn encoding(&self) -> Encoding {
+        match self.encoding_code {
+            1 => Encoding::Int,
+            2 => Encoding::Raw,
+            _ => Encoding::Bytes,
+        }
+    }
+
+    /// Where the integer lies (if there is one): right after the header, so that it is one word.
+    pub const INT_AT: usize = 8;
+
+    pub fn ttl_at(&self) -> usize {
+        8 + if self.is_int() { 8 } else { 0 }
+    }
+
+    pub fn ext_at(&self) -> usize {
+        self.ttl_at() + if self.has_ttl() { 8 } else { 0 }
+    }
+
+    fn key_offset(&self) -> usize {
+        if self.is_wide() { self.ext_at() + if self.has_ext() { 16 } else { 0 } } else { 4 }
+    }
+
+    pub fn value_at(&self) -> usize {
+        self.key_at + self.key_len
+    }
+
+    /// Bytes of the whole item, before rounding up to a block.
+    pub fn size(&self) -> usize {
+        self.value_at() + self.value_len
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sixteen_and_thirty_two_bytes_fit_in_fifty_two() {
+        let head = Head::plan(Encoding::Bytes, 16, 32, false, false);
+        assert_eq!(head.size(), 52);
+        assert_eq!(Head::parse(head.word()), head);
+    }
+
+    #[test]
+    fn every_form_survives_its_word() {
+        for encoding in [Encoding::Bytes, Encoding::Int, Encoding::Raw] {
+            for key_len in [0, 1, 255, 256, 65_535] {
+                for value_len in [0, 1, 255, 256, 512 << 20] {
+                    for bits in 0..4 {
+                        let head =
+                            Head::plan(encoding, key_len, value_len, bits & 1 != 0, bits & 2 != 0);
+                        assert_eq!(Head::parse(head.word()), head);
+                    }
+                }
+            }
+        }
+    }
+}

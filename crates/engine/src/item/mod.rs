@@ -1,0 +1,9 @@
+//! One stored entry: header, key, value in one block of the arena.
+
+mod access;
+mod head;
+mod write;
+
+pub(crate) use access::Item;
+pub(crate) use head::Head;
+pub(crate) use write::{ItemParts, write_item};

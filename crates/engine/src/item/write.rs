@@ -1,0 +1,109 @@
+//! Writing an item into a block that nobody can see yet.
+//!
+//! The bytes are gathered into words in a register and stored word by word, so that every access
+//! to the arena is an aligned atomic one of eight bytes: a late reader of the block's former item
+//! reads garbage, never undefined behaviour.
+
+use crate::arena::Mem;
+use crate::item::Head;
+use crate::sync::atomics::Ordering::Relaxed;
+use crate::sync::atomics::{Ordering, fence};
+use crate::verbs::Millis;
+
+/// All that an item is made of.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct ItemParts<'a> {
+    pub head: Head,
+    pub int: i64,
+    pub deadline: Millis,
+    pub unique: u64,
+    pub client_flags: u32,
+    pub key: &'a [u8],
+    pub value: [&'a [u8]; 3],
+}
+
+/// Fills the block at `at` (at least `head.size()` bytes, rounded up to a word).
+pub(crate) fn write_item(words: Mem<'_>, at: usize, parts: &ItemParts<'_>) {
+    // Whoever reads one of the bytes stored below in a block that it still takes for the former
+    // item must see that item's bucket changed: this fence comes after the version bump that
+    // unlinked it (through the free list, in whichever thread). Pairs with the Acquire fence in
+    // `index::read`.
+    fence(Ordering::Release);
+    let head = &parts.head;
+    let mut to = WordWriter { words, at, gathered: 0, bits: 0 };
+    if head.is_wide() {
+        to.word(head.word());
+        if head.is_int() {
+            to.word(parts.int as u64);
+        }
+        if head.has_ttl() {
+            to.word(parts.deadline);
+        }
+        if head.has_ext() {
+            to.word(parts.unique);
+            to.word(u64::from(parts.client_flags));
+        }
+    } else {
+        to.gathered = head.word();
+        to.bits = 32;
+    }
+    to.bytes(parts.key);
+    for part in parts.value {
+        to.bytes(part);
+    }
+    to.finish();
+}
+
+struct WordWriter<'a> {
+    words: Mem<'a>,
+    at: usize,
+    gathered: u64,
+    bits: u32,
+}
+
+impl<'a> WordWriter<'a> {
+    #[inline(always)]
+    fn word(&mut self, word: u64) {
+        self.words.u64_at(self.at).store(word, Relaxed);
+        self.at += 8;
+    }
+
+    #[inline(always)]
+    fn bytes(&mut self, bytes: &[u8]) {
+        let mut chunks = bytes.chunks_exact(8);
+        if self.bits == 0 {
+            for chunk in &mut chunks {
+                self.word(u64::from_le_bytes(chunk.try_into().expect("8 bytes")));
+            }
+        } else {
+            for chunk in &mut chunks {
+                let next = u64::from_le_bytes(chunk.try_into().expect("8 bytes"));
+                self.word(self.gathered | next << self.bits);
+                self.gathered = next >> (64 - self.bits);
+            }
+        }
+        let rest = chunks.remainder();
+        if rest.is_empty() {
+            return;
+        }
+        let mut last = [0u8; 8];
+        last[..rest.len()].copy_from_slice(rest);
+        let last = u64::from_le_bytes(last);
+        let new_bits = rest.len() as u32 * 8;
+        self.gathered |= last << self.bits;
+        if self.bits + new_bits >= 64 {
+            self.word(self.gathered);
+            let left = self.bits + new_bits - 64;
+            self.gathered = if left == 0 { 0 } else { last >> (new_bits - left) };
+            self.bits = left;
+        } else {
+            self.bits += new_bits;
+        }
+    }
+
+    fn finish(mut self) {
+        if self.bits > 0 {
+            self.word(self.gathered);
+        }
+    }
+}

@@ -1,0 +1,196 @@
+//! Reading changes in order.
+
+use super::{CREATED_BIT, Delivery, MORE_BIT, RAW_BIT, RECORD_HEADER_BYTES, Ring};
+use crate::arena::Mem;
+use crate::engine::Engine;
+use crate::sync::atomics::Ordering::{Acquire, Relaxed, Release};
+use crate::sync::atomics::{AtomicU64, fence};
+use crate::verbs::{Db, Event, Millis};
+use std::collections::HashMap;
+use std::sync::Arc;
+
+/// One change, as it was made under the locks of its shards. `position` orders all changes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Change {
+    pub position: u64,
+    pub db: Db,
+    pub event: Event,
+    pub key: Vec<u8>,
+    pub effect: Effect,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Effect {
+    Put {
+        value: Vec<u8>,
+        deadline: Millis,
+        flags: u32,
+        /// The result of an append or a splice: see [`crate::Encoding::Raw`].
+        raw: bool,
+        /// The key was not there before.
+        created: bool,
+    },
+    Deadline(Millis),
+    Remove,
+    FlushDb,
+    SwapDb(Db),
+}
+
+/// What a reader of changes finds.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Next {
+    Change(Change),
+    /// Nothing now.
+    Empty,
+    /// This many bytes of changes were overwritten before they were read; what follows is whole.
+    Lost(u64),
+}
+
+/// A reader of all changes since it was made. While one exists, changes are journalled.
+#[derive(Debug)]
+pub struct ChangeReader {
+    engine: Arc<Engine>,
+    position: u64,
+    progress: Option<Arc<AtomicU64>>,
+    /// Pieces of long values, by the position of their first one.
+    pieces: HashMap<u64, Vec<u8>>,
+}
+
+/// A record as it stands in the ring.
+struct Record {
+    bytes: u64,
+    db: Db,
+    event: u8,
+    effect: u8,
+    second: u64,
+    flags: u64,
+    first: u64,
+    key: Vec<u8>,
+    value: Vec<u8>,
+}
+
+impl ChangeReader {
+    pub(crate) fn new(engine: Arc<Engine>, delivery: Delivery) -> ChangeReader {
+        let held = engine.lock_all();
+        let position = engine.journal().position(engine.mem());
+        let progress = engine.journal().register(delivery, position);
+        engine.unlock_several(&held);
+        ChangeReader { engine, position, progress, pieces: HashMap::new() }
+    }
+
+    /// The position that the next change read will have at least.
+    pub fn position(&self) -> u64 {
+        self.position
+    }
+
+    /// The next change, if there is one. Never waits.
+    pub fn next(&mut self) -> Next {
+        loop {
+            let mem = self.engine.mem();
+            let ring = self.engine.journal().ring();
+            let head = self.engine.journal().position(mem);
+            if head == self.position {
+                return Next::Empty;
+            }
+            if head - self.position > ring.bytes as u64 {
+                return self.lose(head);
+            }
+            let commit = mem.u64_at(ring.place(self.position)).load(Acquire);
+            let committed = commit == (self.position + 1) ^ ring.secret;
+            let record = committed.then(|| read_record(mem, ring, self.position)).flatten();
+            // Pairs with the Release fence in `Journal::reserve`.
+            fence(Acquire);
+            let head = self.engine.journal().position(mem);
+            if head - self.position > ring.bytes as u64 {
+                return self.lose(head);
+            }
+            // Reserved, but its writer is not ready.
+            let Some(record) = record else { return Next::Empty };
+            let position = self.position;
+            self.position += record.bytes;
+            if let Some(progress) = &self.progress {
+                // Pairs with the Acquire in `Journal::wait_for_readers`: the writer that goes on
+                // overwrites only what was copied out above.
+                progress.store(self.position, Release);
+            }
+            if let Some(change) = self.assemble(position, record) {
+                return Next::Change(change);
+            }
+        }
+    }
+
+    fn lose(&mut self, head: u64) -> Next {
+        let lost = head - self.position;
+        self.position = head;
+        self.pieces.clear();
+        Next::Lost(lost)
+    }
+
+    fn assemble(&mut self, position: u64, record: Record) -> Option<Change> {
+        let mut value = record.value;
+        if record.flags & MORE_BIT != 0 {
+            self.pieces.entry(record.first).or_default().extend_from_slice(&value);
+            return None;
+        }
+        if record.first != position {
+            // Pieces lost with the ring's content: the whole change is lost with them.
+            let mut whole = self.pieces.remove(&record.first)?;
+            whole.append(&mut value);
+            value = whole;
+        }
+        let effect = match record.effect {
+            1 => Effect::Put {
+                value,
+                deadline: record.second,
+                flags: record.flags as u32,
+                raw: record.flags & RAW_BIT != 0,
+                created: record.flags & CREATED_BIT != 0,
+            },
+            2 => Effect::Deadline(record.second),
+            3 => Effect::Remove,
+            4 => Effect::FlushDb,
+            _ => Effect::SwapDb(Db(record.second as u16)),
+        };
+        let event = Event::from_code(record.event)?;
+        Some(Change { position, db: record.db, event, key: record.key, effect })
+    }
+}
+
+impl Drop for ChangeReader {
+    fn drop(&mut self) {
+        self.engine.journal().unregister(self.progress.as_ref());
+    }
+}
+
+/// The record at a position, or `None` if what stands there cannot be one (it is being
+/// overwritten, which the caller finds out from the head).
+fn read_record(mem: Mem<'_>, ring: Ring, position: u64) -> Option<Record> {
+    let word = |at: u64| mem.u64_at(ring.place(position + at)).load(Relaxed);
+    let kind = word(8);
+    let bytes = u64::from(kind as u32);
+    let lengths = word(24);
+    let (key_len, value_len) = (lengths as u32 as usize, (lengths >> 32) as usize);
+    let used = RECORD_HEADER_BYTES + key_len + value_len;
+    if bytes as usize != used.next_multiple_of(8) || used > ring.bytes / 4 + 8 {
+        return None;
+    }
+    let mut body = Vec::with_capacity(key_len + value_len + 8);
+    let mut at = RECORD_HEADER_BYTES as u64;
+    while body.len() < key_len + value_len {
+        body.extend_from_slice(&word(at).to_le_bytes());
+        at += 8;
+    }
+    body.truncate(key_len + value_len);
+    let value = body.split_off(key_len);
+    Some(Record {
+        bytes,
+        db: Db((kind >> 32) as u16),
+        event: (kind >> 48) as u8,
+        effect: (kind >> 56) as u8,
+        second: word(16),
+        flags: word(32),
+        first: word(40),
+        key: body,
+        value,
+    })
+}

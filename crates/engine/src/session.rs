@@ -1,0 +1,382 @@
+//! A session: one thread's handle on the engine, with its magazines of free blocks and its
+//! counters. Reads are here; changes go through a [`crate::Guard`].
+
+use crate::alloc::{PageKind, SessionSlot};
+use crate::arena::{Mem, Ref};
+use crate::counters::Counter;
+use crate::engine::Engine;
+use crate::index::read::{Contended, Evidence, Hit, View};
+use crate::sync::lock;
+use crate::verbs::*;
+use std::cell::{Cell, RefCell};
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
+/// Attempts of an optimistic read of several keys before it takes the locks.
+const READ_MANY_ATTEMPTS: usize = 16;
+
+/// One thread's handle on the engine. It can move to another thread, not be shared.
+#[derive(Debug)]
+pub struct Session {
+    engine: Arc<Engine>,
+    slot: SessionSlot,
+    /// Control blocks of the shards that a transaction of this session holds, in order.
+    transaction: RefCell<Option<Vec<usize>>>,
+    in_transaction: Cell<bool>,
+    eviction_turn: Cell<usize>,
+}
+
+impl Session {
+    pub(crate) fn claim(engine: Arc<Engine>) -> Option<Session> {
+        let slot = engine.allocator().claim(std::process::id())?;
+        Some(Session {
+            engine,
+            slot,
+            transaction: RefCell::new(None),
+            in_transaction: Cell::new(false),
+            eviction_turn: Cell::new(0),
+        })
+    }
+
+    #[inline(always)]
+    pub fn engine(&self) -> &Arc<Engine> {
+        &self.engine
+    }
+
+    // ---- reads: no lock, nothing written but statistics ----
+
+    /// Appends the value to `out`, preceded by whatever `head` appends (a RESP length header, a
+    /// Memcached VALUE line). `head` may run more than once: `out` is rewound before each run.
+    /// `None`: no such key (or due), `out` unchanged. Counts as a use of the key.
+    #[inline]
+    pub fn get(
+        &self,
+        db: Db,
+        key: &Key<'_>,
+        now: Millis,
+        out: &mut Vec<u8>,
+        mut head: impl FnMut(&Found, &mut Vec<u8>),
+    ) -> Option<Found> {
+        let start = out.len();
+        self.look(db, key, now, |hit| {
+            out.truncate(start);
+            let (hit, found, int) = hit?;
+            head(&found, out);
+            hit.item.copy_value(int, out);
+            Some(found)
+        })
+    }
+
+    /// As `get`, for the bytes that `range(found, out) -> (start, end)` asks for only.
+    pub fn get_range(
+        &self,
+        db: Db,
+        key: &Key<'_>,
+        now: Millis,
+        out: &mut Vec<u8>,
+        mut range: impl FnMut(&Found, &mut Vec<u8>) -> (usize, usize),
+    ) -> Option<Found> {
+        let begin = out.len();
+        self.look(db, key, now, |hit| {
+            out.truncate(begin);
+            let (hit, found, int) = hit?;
+            let (start, end) = range(&found, out);
+            hit.item.copy_range(int, start, end, out);
+            Some(found)
+        })
+    }
+
+    /// What there is to know but the bytes; does not count as a use.
+    pub fn peek(&self, db: Db, key: &Key<'_>, now: Millis) -> Option<Found> {
+        let found = self.read(db, key, |hit| {
+            hit.map(|h| (h.item.is_due(now), h.item.found(h.line.meta(h.slot)).0))
+        });
+        match found {
+            Some((false, found)) => Some(found),
+            Some((true, _)) => self.meet_due(db, key, now),
+            None => None,
+        }
+    }
+
+    /// Counts as a use (TOUCH). False: no such key.
+    pub fn touch(&self, db: Db, key: &Key<'_>, now: Millis) -> bool {
+        self.look(db, key, now, |hit| hit.map(|(_, found, _)| found)).is_some()
+    }
+
+    /// Several keys as of one moment. `head(i, found, out)` is called for every key, present or
+    /// not, before its value is appended; all of it may be repeated.
+    pub fn get_many(
+        &self,
+        db: Db,
+        keys: &[Key<'_>],
+        now: Millis,
+        out: &mut Vec<u8>,
+        mut head: impl FnMut(usize, Option<&Found>, &mut Vec<u8>),
+    ) {
+        let start = out.len();
+        if !self.in_transaction() {
+            let mut evidence: Vec<(u64, Option<Evidence<'_>>)> = Vec::with_capacity(keys.len());
+            for _ in 0..READ_MANY_ATTEMPTS {
+                out.truncate(start);
+                evidence.clear();
+                if self.read_all(db, keys, now, out, &mut head, &mut evidence)
+                    && self.all_hold(db, keys, &evidence)
+                {
+                    self.count_many(db, keys, &evidence);
+                    return;
+                }
+                std::hint::spin_loop();
+            }
+        }
+        // Writers are too quick, or the locks are ours anyway.
+        out.truncate(start);
+        let places: Vec<(Db, u64)> = keys.iter().map(|key| (db, key.hash)).collect();
+        let _guard = self.write_many(&places, now);
+        let mut unused = Vec::new();
+        let complete = self.read_all(db, keys, now, out, &mut head, &mut unused);
+        debug_assert!(complete, "nothing can change under the locks");
+    }
+
+    /// False: something was seen that cannot be.
+    fn read_all<'e>(
+        &'e self,
+        db: Db,
+        keys: &[Key<'_>],
+        now: Millis,
+        out: &mut Vec<u8>,
+        head: &mut impl FnMut(usize, Option<&Found>, &mut Vec<u8>),
+        evidence: &mut Vec<(u64, Option<Evidence<'e>>)>,
+    ) -> bool {
+        let view = self.view();
+        for (index, key) in keys.iter().enumerate() {
+            let several = view.shard_of(view.root_of(db), key.hash).several();
+            let Some((hit, seen)) = view.probe(db, key) else { return false };
+            match hit.filter(|hit| !hit.item.is_due(now)) {
+                None => head(index, None, out),
+                Some(hit) => {
+                    let (found, int) = hit.item.found(hit.line.meta(hit.slot));
+                    // A length from a block that is being reused could be anything up to the
+                    // arena's end: look before copying much.
+                    if found.len > 4096 && seen.is_some_and(|seen| !view.holds(db, &seen)) {
+                        return false;
+                    }
+                    head(index, Some(&found), out);
+                    hit.item.copy_value(int, out);
+                }
+            }
+            evidence.push((several, seen));
+        }
+        true
+    }
+
+    fn all_hold(&self, db: Db, keys: &[Key<'_>], evidence: &[(u64, Option<Evidence<'_>>)]) -> bool {
+        let view = self.view();
+        keys.iter().zip(evidence).all(|(key, (several, seen))| {
+            let shard = view.shard_of(view.root_of(db), key.hash);
+            let unchanged = match seen {
+                Some(seen) => view.holds_exactly(db, seen),
+                None => shard.directory().is_empty(),
+            };
+            // Odd: a write of several keys was under way.
+            unchanged && several & 1 == 0 && shard.several() == *several
+        })
+    }
+
+    fn count_many(&self, _db: Db, keys: &[Key<'_>], _evidence: &[(u64, Option<Evidence<'_>>)]) {
+        self.count(Counter::ReadsOfSeveral, 1);
+        let _ = keys;
+    }
+
+    /// A read that counts as a use. `visit` gets the item unless it is absent or due.
+    #[inline(always)]
+    fn look(
+        &self,
+        db: Db,
+        key: &Key<'_>,
+        now: Millis,
+        mut visit: impl FnMut(Option<(&Hit<'_>, Found, i64)>) -> Option<Found>,
+    ) -> Option<Found> {
+        let seen = self.read(db, key, |hit| {
+            let Some(hit) = hit else {
+                visit(None);
+                return None;
+            };
+            if hit.item.is_due(now) {
+                visit(None);
+                return Some(None);
+            }
+            let (found, int) = hit.item.found(hit.line.meta(hit.slot));
+            visit(Some((hit, found, int)));
+            Some(Some((found, hit.item, hit.line, hit.slot)))
+        });
+        match seen {
+            Some(Some((found, item, line, slot))) => {
+                if found.frequency < 3 {
+                    line.bump_frequency(slot);
+                }
+                item.note_use((now / 1000) as u32);
+                self.count(Counter::Hits, 1);
+                Some(found)
+            }
+            Some(None) => {
+                self.count(Counter::Misses, 1);
+                self.meet_due(db, key, now)
+            }
+            None => {
+                self.count(Counter::Misses, 1);
+                None
+            }
+        }
+    }
+
+    #[inline(always)]
+    fn read<'e, R>(
+        &'e self,
+        db: Db,
+        key: &Key<'_>,
+        mut visit: impl FnMut(Option<&Hit<'e>>) -> R,
+    ) -> R {
+        match self.view().read(db, key, &mut visit) {
+            Ok(result) => result,
+            Err(Contended) => self.read_locked(db, key, visit),
+        }
+    }
+
+    #[cold]
+    fn read_locked<'e, R>(
+        &'e self,
+        db: Db,
+        key: &Key<'_>,
+        mut visit: impl FnMut(Option<&Hit<'e>>) -> R,
+    ) -> R {
+        self.count(Counter::ContendedReads, 1);
+        loop {
+            let view = self.view();
+            let root = view.root_of(db);
+            let shard = view.shard_of(root, key.hash);
+            let ours = self.transaction_holds(shard.at);
+            if !ours {
+                lock::acquire(shard.lock());
+            }
+            let result = match view.probe(db, key) {
+                Some((hit, _)) if view.root_of(db) == root => Some(visit(hit.as_ref())),
+                _ => None,
+            };
+            if !ours {
+                lock::release(shard.lock());
+            }
+            if let Some(result) = result {
+                return result;
+            }
+        }
+    }
+
+    /// A reader met an item that is due: it is removed, as Redis does.
+    #[cold]
+    fn meet_due(&self, db: Db, key: &Key<'_>, now: Millis) -> Option<Found> {
+        let shard = self.view().shard_of(self.view().root_of(db), key.hash);
+        if self.in_transaction() && !self.transaction_holds(shard.at) {
+            return None;
+        }
+        self.write(db, key, now).find(db, key)
+    }
+
+    /// First pass of a batch: loads of the directory, prefetch of the key's index line.
+    #[inline(always)]
+    pub fn prefetch_line(&self, db: Db, hash: u64) {
+        self.view().prefetch_line(db, hash);
+    }
+
+    /// Second pass: tags matched, prefetch of the items they name. True: a third pass,
+    /// [`Session::prefetch_stashed`], has something to do for this key.
+    #[inline(always)]
+    pub fn prefetch_item(&self, db: Db, hash: u64) -> bool {
+        self.view().prefetch_item(db, hash)
+    }
+
+    /// Third pass, for keys of which `prefetch_item` said so.
+    #[inline(always)]
+    pub fn prefetch_stashed(&self, db: Db, hash: u64) {
+        self.view().prefetch_stashed(db, hash);
+    }
+
+    /// Raises `flag` at the next change of the key (also by expiry, FLUSHDB, SWAPDB).
+    pub fn watch(&self, db: Db, key: &Key<'_>, flag: &Arc<AtomicBool>) {
+        // Under the lock: see `watch.rs`.
+        let _guard = self.write(db, key, 0);
+        self.engine.watches().add(db, key.bytes, flag);
+    }
+
+    pub fn unwatch(&self, db: Db, key: &Key<'_>, flag: &Arc<AtomicBool>) {
+        self.engine.watches().remove(db, key.bytes, flag);
+    }
+
+    // ---- for the rest of the engine ----
+
+    #[inline(always)]
+    pub(crate) fn view(&self) -> View<'_> {
+        self.engine.view()
+    }
+
+    #[inline(always)]
+    pub(crate) fn mem(&self) -> Mem<'_> {
+        self.engine.mem()
+    }
+
+    #[inline(always)]
+    pub(crate) fn in_transaction(&self) -> bool {
+        self.in_transaction.get()
+    }
+
+    pub(crate) fn set_transaction(&self, held: Option<Vec<usize>>) -> Option<Vec<usize>> {
+        self.in_transaction.set(held.is_some());
+        self.transaction.replace(held)
+    }
+
+    pub(crate) fn transaction_holds(&self, shard_at: usize) -> bool {
+        self.transaction.borrow().as_ref().is_some_and(|held| held.binary_search(&shard_at).is_ok())
+    }
+
+    #[inline(always)]
+    pub(crate) fn take_item(&self, bytes: usize) -> Result<u32, StoreError> {
+        self.take(bytes, PageKind::Item)
+    }
+
+    pub(crate) fn take_index(&self, bytes: usize) -> Result<u32, StoreError> {
+        self.take(bytes, PageKind::Index)
+    }
+
+    #[inline(always)]
+    fn take(&self, bytes: usize, kind: PageKind) -> Result<u32, StoreError> {
+        let block = self.engine.allocator().alloc(&self.slot, bytes, kind);
+        block.map(Ref::raw).ok_or(StoreError::Full)
+    }
+
+    /// Frees an item's block of `bytes` (any number of the same class).
+    #[inline(always)]
+    pub(crate) fn give_item(&self, reference: u32, bytes: usize) {
+        self.give(reference, bytes, PageKind::Item);
+    }
+
+    /// Frees a segment or a directory.
+    pub(crate) fn give_index(&self, reference: u32, bytes: usize) {
+        self.give(reference, bytes, PageKind::Index);
+    }
+
+    #[inline(always)]
+    fn give(&self, reference: u32, bytes: usize, kind: PageKind) {
+        let block = Ref::from_raw(reference).expect("a block has a place");
+        self.engine.allocator().free(&self.slot, block, bytes, kind);
+    }
+
+    pub(crate) fn slot(&self) -> &SessionSlot {
+        &self.slot
+    }
+
+    /// A number that differs from call to call: where eviction looks next.
+    pub(crate) fn next_eviction_turn(&self) -> usize {
+        let turn = self.eviction_turn.get().wrapping_add(1);
+        self.eviction_turn.set(turn);
+        turn
+    }
+}

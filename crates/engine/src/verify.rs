@@ -1,0 +1,182 @@
+//! The invariants of the index, by number. `verify` walks the arena and checks each of them.
+//!
+//! * X1 a directory's entries name segments of its root and shard; a segment of depth d fills
+//!   exactly the 2^(D-d) entries that its prefix covers
+//! * X2 an item lies where its hash says: shard, segment, and home line or that line's stash line,
+//!   under the hash's tag
+//! * X3 no block is referenced twice, and no key is present twice
+//! * X4 a slot's TTL bit is its item's; the counts of items and of items with a deadline agree
+//! * X5 nothing is due before the segment's and the shard's word says so
+//! * X6 items lie within committed memory, with lengths within the limits
+
+use crate::engine::Engine;
+use crate::index::bucket::{META_TTL, SLOTS, tag_of};
+use crate::index::segment::{HOME_LINES, LINES, SEGMENT_BYTES, Segment, home_of, stash_line};
+use crate::index::shard::Shard;
+use crate::item::Item;
+use crate::limits::{KEY_BYTES_MAX, VALUE_BYTES_MAX};
+use crate::verbs::Db;
+use std::collections::HashSet;
+
+#[derive(Default)]
+struct Seen {
+    blocks: HashSet<usize>,
+    items: u64,
+    ttl_items: u64,
+}
+
+impl Engine {
+    /// Walks the arena and checks every numbered invariant. Locks everything meanwhile.
+    pub fn verify(&self) -> Result<(), String> {
+        let held = self.lock_all();
+        let outcome = (0..self.databases()).try_for_each(|db| self.verify_database(Db(db)));
+        self.unlock_several(&held);
+        outcome?;
+        self.verify_blocks()
+    }
+
+    fn verify_database(&self, db: Db) -> Result<(), String> {
+        let root = self.view().root_of(db);
+        if !self.is_open(root) {
+            return Ok(());
+        }
+        let mut keys = HashSet::new();
+        for number in 0..self.view().shard_count() {
+            let shard = self.view().shard_at(root, number);
+            let mut seen = Seen::default();
+            self.verify_shard(root, number, shard, &mut seen, &mut keys)
+                .map_err(|what| format!("database {}, shard {number}: {what}", db.0))?;
+            if seen.items != shard.items() || seen.ttl_items != shard.ttl_items() {
+                return Err(format!(
+                    "X4 database {}, shard {number}: {} items ({} with TTL) were found, {} ({}) counted",
+                    db.0,
+                    seen.items,
+                    seen.ttl_items,
+                    shard.items(),
+                    shard.ttl_items()
+                ));
+            }
+        }
+        Ok(())
+    }
+
+    fn verify_shard(
+        &self,
+        root: u32,
+        number: usize,
+        shard: Shard<'_>,
+        seen: &mut Seen,
+        keys: &mut HashSet<Vec<u8>>,
+    ) -> Result<(), String> {
+        let directory = shard.directory();
+        if directory.is_empty() {
+            return Ok(());
+        }
+        let mut index = 0;
+        while index < directory.entries() {
+            let segment = shard.segment(directory, index);
+            if !self.mem().contains(segment.at, SEGMENT_BYTES) {
+                return Err(format!("X1 entry {index} names a place outside"));
+            }
+            let owner = segment.owner().ok_or(format!("X1 entry {index} names no segment"))?;
+            let depth = u32::from(owner.depth);
+            if depth > directory.depth()
+                || owner.root as u32 != root
+                || owner.shard as usize != number
+                || owner.prefix as usize != index >> (directory.depth() - depth)
+            {
+                return Err(format!("X1 entry {index} names a segment of {owner:?}"));
+            }
+            let span = 1 << (directory.depth() - depth);
+            for entry in index..index + span {
+                if shard.segment(directory, entry).at != segment.at {
+                    return Err(format!("X1 entries {index} and {entry} differ"));
+                }
+            }
+            if !seen.blocks.insert(segment.at) {
+                return Err(format!("X3 the segment of entry {index} is in use twice"));
+            }
+            self.verify_segment(
+                shard,
+                number,
+                index >> (directory.depth() - depth),
+                segment,
+                seen,
+                keys,
+            )?;
+            index += span;
+        }
+        Ok(())
+    }
+
+    fn verify_segment(
+        &self,
+        shard: Shard<'_>,
+        number: usize,
+        prefix: usize,
+        segment: Segment<'_>,
+        seen: &mut Seen,
+        keys: &mut HashSet<Vec<u8>>,
+    ) -> Result<(), String> {
+        let mut ttl_items = 0;
+        for line in 1..LINES {
+            let bucket = segment.line(line);
+            let tags = bucket.load();
+            for slot in (0..SLOTS).filter(|&slot| tags.tag(slot) != 0) {
+                let place = format!("segment {prefix:x}, line {line}, slot {slot}");
+                let at = bucket.reference(slot) as usize * 8;
+                let item =
+                    Item::at(self.mem(), at).ok_or(format!("X6 {place}: beyond the arena"))?;
+                if item.head.key_len > KEY_BYTES_MAX || item.head.value_len > VALUE_BYTES_MAX {
+                    return Err(format!("X6 {place}: lengths beyond the limits"));
+                }
+                let mut key = Vec::new();
+                item.copy_key(&mut key);
+                let hash = self.hash(&key);
+                let home = home_of(hash);
+                let stash = segment.line(home).load().stash();
+                let depth = segment.depth();
+                let here = self.view().shard_number(hash) == number
+                    && (depth == 0
+                        || (self.view().shifted(hash) >> (64 - depth)) as usize == prefix)
+                    && tag_of(hash) == tags.tag(slot)
+                    && (line == home
+                        || line > HOME_LINES && stash != 0 && line == stash_line(stash));
+                if !here {
+                    return Err(format!("X2 {place}: the item belongs elsewhere"));
+                }
+                if !seen.blocks.insert(at) {
+                    return Err(format!("X3 {place}: the block is referenced twice"));
+                }
+                if !keys.insert(key) {
+                    return Err(format!("X3 {place}: the key is present twice"));
+                }
+                seen.items += 1;
+                if (bucket.meta(slot) & META_TTL != 0) != item.head.has_ttl() {
+                    return Err(format!("X4 {place}: the TTL bit is wrong"));
+                }
+                if item.head.has_ttl() {
+                    ttl_items += 1;
+                    let due = segment.next_due();
+                    // A sweep may put a segment off by a tenth of a second.
+                    if item.deadline() + 1000 < due || due < shard.next_due() {
+                        return Err(format!("X5 {place}: it is due before anybody looks"));
+                    }
+                }
+            }
+        }
+        if ttl_items != segment.ttl_items() {
+            return Err(format!(
+                "X4 segment {prefix:x}: {ttl_items} items with TTL were found, {} counted",
+                segment.ttl_items()
+            ));
+        }
+        seen.ttl_items += ttl_items;
+        Ok(())
+    }
+
+    /// The allocator's own invariants.
+    fn verify_blocks(&self) -> Result<(), String> {
+        Ok(())
+    }
+}
