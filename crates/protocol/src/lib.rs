@@ -50,6 +50,7 @@
 
 pub mod detect;
 pub mod limits;
+pub mod memcache;
 pub mod number;
 pub mod resp;
 

@@ -23,3 +23,16 @@ pub const ARGS_KEPT: usize = 4096;
 pub const REPLY_DEPTH_MAX: usize = 128;
 /// Bytes of a first line looked at before HTTP is assumed from its method and path alone.
 pub const DETECT_LINE_BYTES_MAX: usize = 2048;
+
+/// Longest Memcached key.
+pub const MEMCACHE_KEY_BYTES_MAX: usize = 250;
+/// Longest Memcached line that is no retrieval.
+pub const MEMCACHE_LINE_BYTES_MAX: usize = 2048;
+/// Longest Memcached retrieval. Memcached has no bound; this one holds 33,000 of the longest keys.
+pub const MEMCACHE_RETRIEVAL_BYTES_MAX: usize = 8 << 20;
+/// Longest Memcached value unless configured (`-I`).
+pub const MEMCACHE_VALUE_BYTES_DEFAULT: usize = 1 << 20;
+/// Most words of a meta command: verb, key and flags.
+pub const META_WORDS_MAX: usize = 19;
+/// Longest opaque token of a meta command, without its letter.
+pub const META_OPAQUE_BYTES_MAX: usize = 31;

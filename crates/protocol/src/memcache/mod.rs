@@ -1,0 +1,23 @@
+//! The Memcached protocols: classic text commands and meta commands share one line grammar and
+//! one connection; the binary protocol has its place in `binary`.
+//!
+//! ```text
+//!   set key 0 60 5\r\n value\r\n       verb, key, flags, time to live, length; then the data block
+//!   get key key2\r\n                    verb, keys
+//!   mg key t v\r\n                      meta verb, key, one-letter flags
+//! ```
+//! Refusals, limits and leniencies are those of Memcached 1.6.18. Two differences, both on the
+//! side of keeping data whole: a number that does not fit is refused where Memcached would cut its
+//! upper bits off, and base64 must be well formed where Memcached skips what it cannot read.
+
+pub mod binary;
+mod line;
+pub mod meta;
+mod parse;
+mod refusal;
+pub mod text;
+pub mod write;
+
+pub use line::{Keys, Words};
+pub use parse::{Limits, ParseState, Parsed, Request, parse};
+pub use refusal::Refusal;
