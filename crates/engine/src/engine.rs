@@ -272,6 +272,10 @@ impl Engine {
         &self.graveyard
     }
 
+    pub(crate) fn hasher(&self) -> &Hasher {
+        &self.hasher
+    }
+
     pub(crate) fn ghosts(&self) -> &Ghosts {
         &self.ghosts
     }

@@ -4,34 +4,38 @@
 //! aligned), then a home line.
 //!
 //! ```text
-//! bits 6.. of the cursor: shard << 32 | upper 32 bits of the shifted hash       bits 0..5: line
+//! bits 38.. shard    bits 6..37 upper 32 bits of the shifted hash    bits 0..5 home lines done
 //! ```
 //! A key's home line does not depend on how often its segment was split, so that a cursor stays
 //! good whatever happens between two steps: home lines below `line` of the segment at the cursor,
 //! and all segments before it, have been visited. After a split the rest of the second half is
 //! visited from its first line, so that some keys may be seen twice, as with Redis.
+//!
+//! No lock is taken: a home line is read, with its stash line, like a key.
 
-use crate::engine::Engine;
-use crate::index::bucket::{SLOTS, tag_of};
-use crate::index::segment::{HOME_LINES, Segment, home_of, stash_line};
+use crate::hash::Hasher;
+use crate::index::bucket::{Line, LineTags, SLOTS};
+use crate::index::read::{Contended, View};
+use crate::index::segment::{HOME_LINES, SEGMENT_BYTES, STASH_LINES, Segment, home_of, stash_line};
 use crate::item::Item;
 use crate::session::Session;
-use crate::sync::lock;
+use crate::sync::atomics::Ordering::{Acquire, Relaxed};
+use crate::sync::atomics::fence;
 use crate::verbs::{Db, Found, Millis};
 
 const LINE_BITS: u32 = 6;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Cursor {
-    shard: u64,
+pub(crate) struct Cursor {
+    pub shard: u64,
     /// Upper 32 bits of the shifted hash.
-    prefix: u64,
+    pub prefix: u64,
     /// Home lines done.
-    line: u64,
+    pub line: u64,
 }
 
 impl Cursor {
-    fn decode(word: u64) -> Cursor {
+    pub fn decode(word: u64) -> Cursor {
         Cursor {
             shard: word >> (32 + LINE_BITS),
             prefix: word >> LINE_BITS & 0xffff_ffff,
@@ -39,15 +43,133 @@ impl Cursor {
         }
     }
 
-    fn encode(self) -> u64 {
+    pub fn encode(self) -> u64 {
         self.shard << (32 + LINE_BITS) | self.prefix << LINE_BITS | self.line
+    }
+}
+
+/// Walks home lines from `at` until `count` keys were seen or ten times as many places (as Redis,
+/// so that sparse data end a step too). `visit(at, home)` gives the depth of the segment that is
+/// there (`None`: the shard is empty) and how many keys it saw. Returns the next place.
+pub(crate) fn visit_places<E>(
+    mut at: Cursor,
+    count: usize,
+    shards: usize,
+    mut visit: impl FnMut(Cursor, usize) -> Result<(Option<u32>, usize), E>,
+) -> Result<Option<Cursor>, E> {
+    let places_max = count.saturating_mul(10).max(HOME_LINES);
+    let (mut keys, mut places) = (0, 0);
+    while at.shard < shards as u64 {
+        if keys >= count || places >= places_max {
+            return Ok(Some(at));
+        }
+        // A cursor that no scan gave may hold any line.
+        let home = (at.line as usize).min(HOME_LINES - 1) + 1;
+        let (depth, seen) = visit(at, home)?;
+        keys += seen;
+        places += 1;
+        let next_shard = Cursor { shard: at.shard + 1, prefix: 0, line: 0 };
+        at = match depth {
+            None => next_shard,
+            Some(_) if home < HOME_LINES => Cursor { line: home as u64, ..at },
+            Some(depth) => {
+                let span = 1u64 << (32 - depth);
+                let prefix = (at.prefix & !(span - 1)) + span;
+                if prefix < 1 << 32 { Cursor { prefix, line: 0, ..at } } else { next_shard }
+            }
+        };
+    }
+    Ok(None)
+}
+
+/// What was read at one place.
+pub(crate) struct Place {
+    /// Depth of the segment; `None`: the shard is empty.
+    pub depth: Option<u32>,
+    pub keys: Vec<(Vec<u8>, Found)>,
+}
+
+impl View<'_> {
+    /// The keys at home in a line, those in its stash line included. `None`: a writer was
+    /// quicker, try again.
+    pub fn read_home(
+        &self,
+        db: Db,
+        at: Cursor,
+        home: usize,
+        now: Millis,
+        hasher: &Hasher,
+    ) -> Option<Place> {
+        let root = self.root_of(db);
+        let shard = self.shard_at(root, at.shard as usize);
+        let directory = shard.directory();
+        if directory.is_empty() {
+            return Some(Place { depth: None, keys: Vec::new() });
+        }
+        let entry_at = directory.entry_at(at.prefix << 32);
+        if !self.words.contains(entry_at, 4) {
+            return None;
+        }
+        // Pairs with the Release with which a split publishes the new segments.
+        let reference = self.words.u32_at(entry_at).load(Acquire);
+        let segment = Segment { words: self.words, at: reference as usize * 8 };
+        if !self.words.contains(segment.at, SEGMENT_BYTES) {
+            return None;
+        }
+        let depth = segment.depth();
+        let line = segment.line(home);
+        let tags = line.load();
+        let mut keys = Vec::new();
+        self.collect(line, tags, now, &mut keys, |_| true)?;
+        let mut stash_seen = None;
+        if tags.stash() != 0 {
+            if tags.stash() > STASH_LINES {
+                return None;
+            }
+            let stash = segment.line(stash_line(tags.stash()));
+            let stash_tags = stash.load();
+            self.collect(stash, stash_tags, now, &mut keys, |key| {
+                home_of(hasher.hash(key)) == home
+            })?;
+            stash_seen = Some((stash, stash_tags));
+        }
+        // As in `View::holds`.
+        fence(Acquire);
+        let holds = line.version() == tags.version()
+            && stash_seen.is_none_or(|(line, tags)| line.version() == tags.version())
+            && self.words.u32_at(entry_at).load(Relaxed) == reference
+            && shard.directory() == directory
+            && self.root_of(db) == root
+            && depth <= 32;
+        holds.then_some(Place { depth: Some(depth), keys })
+    }
+
+    fn collect(
+        &self,
+        line: Line<'_>,
+        tags: LineTags,
+        now: Millis,
+        keys: &mut Vec<(Vec<u8>, Found)>,
+        mut belongs: impl FnMut(&[u8]) -> bool,
+    ) -> Option<()> {
+        for slot in (0..SLOTS).filter(|&slot| tags.tag(slot) != 0) {
+            let item = Item::at(self.words, line.reference(slot) as usize * 8)?;
+            if item.is_due(now) {
+                continue;
+            }
+            let mut key = Vec::with_capacity(item.head.key_len);
+            item.copy_key(&mut key);
+            if belongs(&key) {
+                keys.push((key, item.found(line.meta(slot)).0));
+            }
+        }
+        Some(())
     }
 }
 
 impl Session {
     /// One step of an iteration over a database. Start with cursor 0; a returned 0 is the end.
-    /// A key present during the whole iteration is visited at least once. `visit` runs without
-    /// locks.
+    /// A key present during the whole iteration is visited at least once.
     pub fn scan(
         &self,
         db: Db,
@@ -56,145 +178,88 @@ impl Session {
         now: Millis,
         mut visit: impl FnMut(&[u8], &Found),
     ) -> u64 {
-        let engine = self.engine();
-        let view = engine.view();
-        let root = view.root_of(db);
-        let mut at = Cursor::decode(cursor);
-        let mut batch: Vec<(Vec<u8>, Found)> = Vec::new();
-        let mut seen = 0;
-        let mut lines = 0usize;
-        // As Redis: ten times as many places as keys asked for, so that sparse data end a step.
-        let lines_max = count.saturating_mul(10).max(HOME_LINES);
-        while engine.is_open(root) && at.shard < view.shard_count() as u64 {
-            let shard = view.shard_at(root, at.shard as usize);
-            lock::acquire(shard.lock());
-            let directory = shard.directory();
-            let mut next_segment = None;
-            if !directory.is_empty() {
-                let segment = shard.segment_of(directory, at.prefix << 32);
-                let depth = segment.depth();
-                while (at.line as usize) < HOME_LINES
-                    && seen + batch.len() < count
-                    && lines < lines_max
-                {
-                    engine.collect_home(segment, at.line as usize + 1, now, &mut batch);
-                    at.line += 1;
-                    lines += 1;
-                }
-                if (at.line as usize) < HOME_LINES {
-                    next_segment = Some(at);
-                } else {
-                    // The prefix of the next segment, if the shard has one.
-                    let span = 1u64 << (32 - depth);
-                    let prefix = (at.prefix & !(span - 1)) + span;
-                    if prefix < 1 << 32 {
-                        next_segment = Some(Cursor { prefix, line: 0, ..at });
-                    }
-                }
+        let view = self.view();
+        let next = visit_places(Cursor::decode(cursor), count, view.shard_count(), |at, home| {
+            let place = self.place_at(db, at, home, now);
+            for (key, found) in &place.keys {
+                visit(key, found);
             }
-            lock::release(shard.lock());
-            seen += batch.len();
-            for (key, found) in batch.drain(..) {
-                visit(&key, &found);
+            Ok::<_, Contended>((place.depth, place.keys.len()))
+        });
+        next.ok().flatten().map_or(0, Cursor::encode)
+    }
+
+    fn place_at(&self, db: Db, at: Cursor, home: usize, now: Millis) -> Place {
+        loop {
+            if let Some(place) = self.view().read_home(db, at, home, now, self.engine().hasher()) {
+                return place;
             }
-            at = next_segment.unwrap_or(Cursor { shard: at.shard + 1, prefix: 0, line: 0 });
-            if directory.is_empty() {
-                lines += 1;
-            }
-            if seen >= count || lines >= lines_max {
-                break;
-            }
+            std::hint::spin_loop();
         }
-        if !engine.is_open(root) || at.shard >= view.shard_count() as u64 { 0 } else { at.encode() }
     }
 
     /// Appends a key chosen by `random` to `out`. False: the database is empty.
     pub fn random_key(&self, db: Db, random: u64, now: Millis, out: &mut Vec<u8>) -> bool {
-        let engine = self.engine();
-        let view = engine.view();
-        let root = view.root_of(db);
-        let total = engine.len(db);
+        let view = self.view();
+        let total = self.engine().len(db);
         if total == 0 {
             return false;
         }
         // The shard by its number of items, then a place in it.
+        let root = view.root_of(db);
         let mut rest = random % total;
-        let mut start = 0;
+        let mut shard = 0;
         for number in 0..view.shard_count() {
             let items = view.shard_at(root, number).items();
             if rest < items {
-                start = number;
+                shard = number;
                 break;
             }
             rest -= items;
         }
-        let place = random.rotate_left(29).wrapping_mul(0x9e37_79b9_7f4a_7c15);
-        let mut batch = Vec::new();
-        for step in 0..view.shard_count() {
-            let number = (start + step) % view.shard_count();
-            let shard = view.shard_at(root, number);
-            lock::acquire(shard.lock());
-            let directory = shard.directory();
-            if !directory.is_empty() {
-                let first = (place >> 40) as usize % directory.entries();
-                for entry in 0..directory.entries() {
-                    let index = (first + entry) % directory.entries();
-                    let segment = shard.segment(directory, index);
-                    let line = place as usize % HOME_LINES;
-                    for home in (0..HOME_LINES).map(|h| (line + h) % HOME_LINES + 1) {
-                        engine.collect_home(segment, home, now, &mut batch);
-                        if !batch.is_empty() {
-                            break;
-                        }
-                    }
-                    if !batch.is_empty() {
-                        break;
-                    }
-                }
-            }
-            lock::release(shard.lock());
-            if !batch.is_empty() {
-                let chosen = (place >> 20) as usize % batch.len();
-                out.extend_from_slice(&batch[chosen].0);
+        let spread = random.rotate_left(29).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        let mut at =
+            Cursor { shard: shard as u64, prefix: spread >> 32, line: spread % HOME_LINES as u64 };
+        // From there on to the first key, once around.
+        let mut wrapped = false;
+        loop {
+            let place = self.place_at(db, at, at.line as usize + 1, now);
+            if !place.keys.is_empty() {
+                let chosen = (spread >> 20) as usize % place.keys.len();
+                out.extend_from_slice(&place.keys[chosen].0);
                 return true;
             }
+            let next = visit_places(at, 1, view.shard_count(), |at, home| {
+                let place = self.place_at(db, at, home, now);
+                Ok::<_, Contended>((place.depth, place.keys.len()))
+            });
+            // The step ends behind the place that had a key: look again at each on the way.
+            at = match next {
+                Ok(Some(next)) => self.first_full(db, at, next, now).unwrap_or(next),
+                _ if wrapped => return false,
+                _ => {
+                    wrapped = true;
+                    Cursor { shard: 0, prefix: 0, line: 0 }
+                }
+            };
         }
-        false
     }
-}
 
-impl Engine {
-    /// The keys at home in a line, those in its stash line included. Under the lock.
-    fn collect_home(
-        &self,
-        segment: Segment<'_>,
-        home: usize,
-        now: Millis,
-        batch: &mut Vec<(Vec<u8>, Found)>,
-    ) {
-        let stash = segment.line(home).load().stash();
-        let stash = (stash != 0).then(|| stash_line(stash));
-        for line in [Some(home), stash].into_iter().flatten() {
-            let bucket = segment.line(line);
-            let tags = bucket.load();
-            for slot in (0..SLOTS).filter(|&slot| tags.tag(slot) != 0) {
-                let item = Item::at(self.mem(), bucket.reference(slot) as usize * 8)
-                    .expect("an indexed item lies within the arena");
-                if item.is_due(now) {
-                    continue;
-                }
-                let mut key = Vec::with_capacity(item.head.key_len);
-                item.copy_key(&mut key);
-                if line != home {
-                    let hash = self.hash(&key);
-                    debug_assert_eq!(tag_of(hash), tags.tag(slot));
-                    if home_of(hash) != home {
-                        continue;
-                    }
-                }
-                batch.push((key, item.found(bucket.meta(slot)).0));
+    /// The first place from `from` up to `to` that has a key.
+    fn first_full(&self, db: Db, from: Cursor, to: Cursor, now: Millis) -> Option<Cursor> {
+        let mut full = None;
+        let shards = self.view().shard_count();
+        let _ = visit_places(from, usize::MAX / 16, shards, |at, home| {
+            if full.is_some() || at.encode() >= to.encode() {
+                return Err(Contended);
             }
-        }
+            let place = self.place_at(db, at, home, now);
+            if !place.keys.is_empty() {
+                full = Some(at);
+            }
+            Ok((place.depth, place.keys.len()))
+        });
+        full
     }
 }
 

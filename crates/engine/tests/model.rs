@@ -284,7 +284,28 @@ fn a_hundred_thousand_keys_are_all_found_and_all_scanned() {
         }
     }
     assert_eq!(seen.len(), 100_000);
-    let mut key = Vec::new();
-    assert!(session.random_key(Db(0), 12_345, 1, &mut key));
-    assert!(seen.contains(&key));
+    for random in 0..1000u64 {
+        let mut key = Vec::new();
+        assert!(session.random_key(Db(0), random.wrapping_mul(0x9e37_79b9_7f4a_7c15), 1, &mut key));
+        assert!(seen.contains(&key));
+    }
+    // The same through a read-only mapping, as an attached process sees it.
+    let reader = Reader::open(engine.attach_fd().expect("a descriptor")).expect("our own arena");
+    assert_eq!(reader.len(Db(0)), 100_000);
+    let mut again = std::collections::HashSet::new();
+    let mut cursor = 0;
+    loop {
+        let visit = |key: &[u8], _: &Found| {
+            again.insert(key.to_vec());
+        };
+        cursor = reader.scan(Db(0), cursor, 10, 1, visit).expect("nobody writes");
+        if cursor == 0 {
+            break;
+        }
+    }
+    assert_eq!(again, seen);
+    let mut out = Vec::new();
+    let key = reader.key(b"0000000000000042");
+    assert!(reader.get(Db(0), &key, 1, &mut out, |_, _| ()).expect("nobody writes").is_some());
+    assert_eq!(out, value);
 }

@@ -1,0 +1,180 @@
+//! A reader of somebody else's arena: an attached process.
+//!
+//! It has a read-only mapping and takes the same path as the server's GET. It needs nothing from
+//! the server: not a lock, not a message, not even that it runs. What it cannot do is note that
+//! it used an item, remove what is due, or insist: against writers that win a thousand times in a
+//! row it answers [`Contended`], and its caller asks the server.
+
+use crate::arena::header::{DATABASES_AT, HASH_SEED_AT, SHARD_COUNT_AT};
+use crate::arena::layout::{SHARDS_AT, SHARDS_MAX};
+use crate::arena::{ArenaError, ArenaView, Mem};
+use crate::engine::ROOTS_AT;
+use crate::hash::Hasher;
+use crate::index::read::{Contended, View};
+use crate::scan::{Cursor, visit_places};
+use crate::sync::atomics::Ordering::Relaxed;
+use crate::verbs::*;
+use std::os::fd::OwnedFd;
+
+/// Attempts to read one line of a scan.
+const LINE_ATTEMPTS_MAX: usize = 1000;
+
+/// An attached arena. Any number of threads may share one.
+#[derive(Debug)]
+pub struct Reader {
+    arena: ArenaView,
+    hasher: Hasher,
+    shard_bits: u32,
+    databases: u16,
+}
+
+impl Reader {
+    /// Maps the arena behind a descriptor that a server handed over.
+    pub fn open(fd: OwnedFd) -> Result<Reader, ArenaError> {
+        let arena = ArenaView::open(fd)?;
+        let mem = Mem::new(&arena);
+        let seed = [0, 8].map(|at| mem.u64_at(HASH_SEED_AT as usize + at).load(Relaxed));
+        let shards = mem.u32_at(SHARD_COUNT_AT as usize).load(Relaxed);
+        let databases = mem.u32_at(DATABASES_AT as usize).load(Relaxed);
+        let sane = shards.is_power_of_two() && (2..=SHARDS_MAX).contains(&shards);
+        if !sane || databases == 0 || databases > u32::from(crate::limits::DATABASES_MAX) {
+            return Err(ArenaError::Foreign("this arena's header is damaged"));
+        }
+        Ok(Reader {
+            hasher: Hasher::new(seed),
+            shard_bits: shards.trailing_zeros(),
+            databases: databases as u16,
+            arena,
+        })
+    }
+
+    /// The mapped words, for what lies beside the keys (counters, histograms).
+    pub fn arena(&self) -> &ArenaView {
+        &self.arena
+    }
+
+    pub fn databases(&self) -> u16 {
+        self.databases
+    }
+
+    #[inline(always)]
+    pub fn key<'a>(&self, bytes: &'a [u8]) -> Key<'a> {
+        Key { bytes, hash: self.hasher.hash(bytes) }
+    }
+
+    /// Number of keys, due ones that nobody has met yet included.
+    pub fn len(&self, db: Db) -> u64 {
+        let view = self.view();
+        let root = view.root_of(db);
+        (0..view.shard_count()).map(|n| view.shard_at(root, n).items()).sum()
+    }
+
+    pub fn is_empty(&self, db: Db) -> bool {
+        self.len(db) == 0
+    }
+
+    /// As [`crate::Session::get`], but nobody notices the use.
+    #[inline(always)]
+    pub fn get(
+        &self,
+        db: Db,
+        key: &Key<'_>,
+        now: Millis,
+        out: &mut Vec<u8>,
+        mut head: impl FnMut(&Found, &mut Vec<u8>),
+    ) -> Result<Option<Found>, Contended> {
+        let start = out.len();
+        self.view().read(db, key, |hit| {
+            out.truncate(start);
+            let hit = hit.filter(|hit| !hit.item.is_due(now))?;
+            let (found, int) = hit.item.found(hit.line.meta(hit.slot));
+            head(&found, out);
+            hit.item.copy_value(int, out);
+            Some(found)
+        })
+    }
+
+    /// As [`crate::Session::get_range`].
+    pub fn get_range(
+        &self,
+        db: Db,
+        key: &Key<'_>,
+        now: Millis,
+        out: &mut Vec<u8>,
+        mut range: impl FnMut(&Found, &mut Vec<u8>) -> (usize, usize),
+    ) -> Result<Option<Found>, Contended> {
+        let begin = out.len();
+        self.view().read(db, key, |hit| {
+            out.truncate(begin);
+            let hit = hit.filter(|hit| !hit.item.is_due(now))?;
+            let (found, int) = hit.item.found(hit.line.meta(hit.slot));
+            let (start, end) = range(&found, out);
+            hit.item.copy_range(int, start, end, out);
+            Some(found)
+        })
+    }
+
+    /// What there is to know but the bytes.
+    #[inline]
+    pub fn peek(&self, db: Db, key: &Key<'_>, now: Millis) -> Result<Option<Found>, Contended> {
+        self.view().read(db, key, |hit| {
+            let hit = hit.filter(|hit| !hit.item.is_due(now))?;
+            Some(hit.item.found(hit.line.meta(hit.slot)).0)
+        })
+    }
+
+    /// First pass of a batch of gets: brings the key's index line into the cache.
+    #[inline(always)]
+    pub fn prefetch_line(&self, db: Db, hash: u64) {
+        self.view().prefetch_line(db, hash);
+    }
+
+    /// Second pass: the items. True: `prefetch_stashed` has something to do for this key.
+    #[inline(always)]
+    pub fn prefetch_item(&self, db: Db, hash: u64) -> bool {
+        self.view().prefetch_item(db, hash)
+    }
+
+    /// Third pass, for keys of which `prefetch_item` said so.
+    #[inline(always)]
+    pub fn prefetch_stashed(&self, db: Db, hash: u64) {
+        self.view().prefetch_stashed(db, hash);
+    }
+
+    /// As [`crate::Session::scan`]: a key present during the whole iteration is visited at least
+    /// once. The cursors of both are the same.
+    pub fn scan(
+        &self,
+        db: Db,
+        cursor: u64,
+        count: usize,
+        now: Millis,
+        mut visit: impl FnMut(&[u8], &Found),
+    ) -> Result<u64, Contended> {
+        let view = self.view();
+        let next = visit_places(Cursor::decode(cursor), count, view.shard_count(), |at, home| {
+            for _ in 0..LINE_ATTEMPTS_MAX {
+                if let Some(place) = view.read_home(db, at, home, now, &self.hasher) {
+                    for (key, found) in &place.keys {
+                        visit(key, found);
+                    }
+                    return Ok((place.depth, place.keys.len()));
+                }
+                std::hint::spin_loop();
+            }
+            Err(Contended)
+        })?;
+        Ok(next.map_or(0, Cursor::encode))
+    }
+
+    #[inline(always)]
+    fn view(&self) -> View<'_> {
+        View {
+            words: Mem::new(&self.arena),
+            roots_at: ROOTS_AT,
+            shards_at: SHARDS_AT as usize,
+            shard_bits: self.shard_bits,
+            shards_stride: SHARDS_MAX as usize,
+        }
+    }
+}
