@@ -14,9 +14,12 @@ mod double;
 mod error;
 mod inline;
 mod parse;
+pub mod reply;
+mod value;
 mod write;
 
 pub use args::{ArgVec, Args};
 pub use error::ParseError;
 pub use parse::{Limits, ParseState, parse};
+pub use value::Value;
 pub use write::{OpenArray, RespWriter, Version};
