@@ -49,6 +49,7 @@
 //! ```
 
 pub mod detect;
+pub mod http;
 pub mod limits;
 pub mod memcache;
 pub mod number;

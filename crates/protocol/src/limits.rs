@@ -36,3 +36,14 @@ pub const MEMCACHE_VALUE_BYTES_DEFAULT: usize = 1 << 20;
 pub const META_WORDS_MAX: usize = 19;
 /// Longest opaque token of a meta command, without its letter.
 pub const META_OPAQUE_BYTES_MAX: usize = 31;
+
+/// Longest HTTP head.
+pub const HTTP_HEAD_BYTES_MAX: usize = 16 * 1024;
+/// Most headers of an HTTP request.
+pub const HTTP_HEADERS_MAX: usize = 64;
+/// Line ends tolerated before an HTTP request.
+pub const HTTP_LEADING_BYTES_MAX: usize = 8;
+/// Longest chunk size line, or trailer.
+pub const HTTP_CHUNK_LINE_BYTES_MAX: usize = 1024;
+/// Longest HTTP body unless configured.
+pub const HTTP_BODY_BYTES_DEFAULT: usize = 512 << 20;

@@ -1,0 +1,152 @@
+//! A request's body: by length it is one slice, in chunks it is several.
+//!
+//! ```text
+//!   5\r\n hello\r\n 6;ext=1\r\n  world\r\n 0\r\n [trailers] \r\n
+//! ```
+//! Chunks stay where they are in the input; whoever wants them in one piece copies them.
+
+use super::HttpError;
+use crate::limits::HTTP_CHUNK_LINE_BYTES_MAX;
+use memchr::memchr;
+
+/// A whole body.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Body<'a> {
+    encoded: &'a [u8],
+    chunked: bool,
+    len: usize,
+}
+
+impl<'a> Body<'a> {
+    pub(crate) fn plain(bytes: &'a [u8]) -> Self {
+        Self { encoded: bytes, chunked: false, len: bytes.len() }
+    }
+
+    pub(crate) fn chunked(encoded: &'a [u8], len: usize) -> Self {
+        Self { encoded, chunked: true, len }
+    }
+
+    /// Bytes of the content.
+    pub fn len(&self) -> usize {
+        self.len
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.len == 0
+    }
+
+    /// The content if it lies in one piece.
+    pub fn as_slice(&self) -> Option<&'a [u8]> {
+        match self.chunked {
+            false => Some(self.encoded),
+            true => {
+                let mut pieces = self.pieces();
+                let first = pieces.next().unwrap_or_default();
+                pieces.next().is_none().then_some(first)
+            }
+        }
+    }
+
+    /// The content, piece by piece.
+    pub fn pieces(&self) -> impl Iterator<Item = &'a [u8]> + use<'a> {
+        let Self { encoded, chunked, .. } = *self;
+        let mut offset = 0;
+        std::iter::from_fn(move || {
+            if offset >= encoded.len() {
+                return None;
+            }
+            if !chunked {
+                offset = encoded.len();
+                return Some(encoded);
+            }
+            // The body was read to its end once already, so this is a whole chunk.
+            match chunk_line(encoded, offset) {
+                Ok(Some((len, start))) if len > 0 => {
+                    offset = start + len + 2;
+                    encoded.get(start..start + len)
+                }
+                _ => None,
+            }
+        })
+    }
+}
+
+/// A place in an unfinished chunked body.
+#[derive(Debug, Default, Clone, Copy)]
+pub(crate) struct ChunkState {
+    /// Where the next chunk's line, or trailer line, begins.
+    offset: usize,
+    /// Content so far.
+    len: usize,
+    in_trailers: bool,
+}
+
+/// Either the end and the content's length, or how many bytes are needed.
+pub(crate) enum Chunks {
+    End { offset: usize, len: usize },
+    Need(usize),
+}
+
+/// Walks chunks from the state's offset on.
+pub(crate) fn walk(
+    input: &[u8],
+    body_bytes_max: usize,
+    state: &mut ChunkState,
+) -> Result<Chunks, HttpError> {
+    while !state.in_trailers {
+        let Some((len, start)) = chunk_line(input, state.offset)? else {
+            return Ok(Chunks::Need(input.len() + 1));
+        };
+        if len > body_bytes_max - state.len {
+            return Err(HttpError::BodyTooLarge);
+        }
+        if len == 0 {
+            state.offset = start;
+            state.in_trailers = true;
+            break;
+        }
+        let Some(end) = input.get(start + len..start + len + 2) else {
+            return Ok(Chunks::Need(start + len + 2));
+        };
+        if end != b"\r\n" {
+            return Err(HttpError::BadChunk);
+        }
+        state.offset = start + len + 2;
+        state.len += len;
+    }
+    // Trailers say nothing to a store: each is skipped, an empty line ends them.
+    loop {
+        let rest = &input[state.offset..];
+        let Some(newline) = memchr(b'\n', rest) else {
+            return match rest.len() > HTTP_CHUNK_LINE_BYTES_MAX {
+                true => Err(HttpError::BadChunk),
+                false => Ok(Chunks::Need(input.len() + 1)),
+            };
+        };
+        if newline > HTTP_CHUNK_LINE_BYTES_MAX {
+            return Err(HttpError::BadChunk);
+        }
+        state.offset += newline + 1;
+        if matches!(rest[..newline], [] | [b'\r']) {
+            return Ok(Chunks::End { offset: state.offset, len: state.len });
+        }
+    }
+}
+
+/// Length of the chunk whose line begins at `offset`, and where its bytes begin.
+fn chunk_line(input: &[u8], offset: usize) -> Result<Option<(usize, usize)>, HttpError> {
+    let rest = &input[offset..];
+    let line = &rest[..rest.len().min(HTTP_CHUNK_LINE_BYTES_MAX)];
+    match httparse::parse_chunk_size(line) {
+        Ok(httparse::Status::Complete((start, len))) => {
+            // The reader also takes an empty size for 0; a chunk must state its own.
+            if !line[0].is_ascii_hexdigit() {
+                return Err(HttpError::BadChunk);
+            }
+            let len = usize::try_from(len).map_err(|_| HttpError::BodyTooLarge)?;
+            Ok(Some((len, offset + start)))
+        }
+        Ok(httparse::Status::Partial) if rest.len() < HTTP_CHUNK_LINE_BYTES_MAX => Ok(None),
+        _ => Err(HttpError::BadChunk),
+    }
+}

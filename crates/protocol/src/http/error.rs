@@ -1,0 +1,67 @@
+//! Why an HTTP request was refused. All of these end the connection.
+
+use super::Response;
+
+/// A request that cannot be read. The server answers with [`write`](Self::write) and closes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum HttpError {
+    /// The head breaks HTTP's grammar.
+    Malformed,
+    /// The target is neither a path nor `*`.
+    BadTarget,
+    /// The head has no end within the limit.
+    HeadTooLarge,
+    /// The body is longer than the limit.
+    BodyTooLarge,
+    /// No number, two different ones, or one beside `Transfer-Encoding`.
+    BadContentLength,
+    /// A chunk's size line or end is malformed.
+    BadChunk,
+    /// A transfer encoding other than `chunked`.
+    UnknownEncoding,
+    /// An expectation other than `100-continue`.
+    UnknownExpectation,
+    /// HTTP/2 or later, or something else.
+    UnknownVersion,
+}
+
+impl HttpError {
+    pub fn status(self) -> u16 {
+        match self {
+            Self::Malformed | Self::BadTarget | Self::BadContentLength | Self::BadChunk => 400,
+            Self::BodyTooLarge => 413,
+            Self::UnknownExpectation => 417,
+            Self::HeadTooLarge => 431,
+            Self::UnknownEncoding => 501,
+            Self::UnknownVersion => 505,
+        }
+    }
+
+    /// Appends the response, which announces that the connection closes.
+    pub fn write(self, out: &mut Vec<u8>) {
+        Response::new(out, self.status())
+            .header("Content-Type", "text/plain; charset=utf-8")
+            .close()
+            .body(format_args!("{self}.\n"));
+    }
+}
+
+impl std::fmt::Display for HttpError {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(match self {
+            Self::Malformed => "The request is not HTTP/1.1",
+            Self::BadTarget => "The request's target must be a path such as /keys/NAME",
+            Self::HeadTooLarge => "The request's headers are too long",
+            Self::BodyTooLarge => "The request's body is longer than a value may be",
+            Self::BadContentLength => {
+                "The request's Content-Length is missing, doubled or no number"
+            }
+            Self::BadChunk => "A chunk of the request's body is malformed",
+            Self::UnknownEncoding => "The only Transfer-Encoding understood is chunked",
+            Self::UnknownExpectation => "The only Expect understood is 100-continue",
+            Self::UnknownVersion => "Only HTTP/1.0 and HTTP/1.1 are spoken here",
+        })
+    }
+}
+
+impl std::error::Error for HttpError {}

@@ -1,0 +1,211 @@
+//! HTTP requests: what is accepted, what is refused, and that neither depends on how the stream
+//! was cut.
+
+use dolium_protocol::http::{
+    CONTINUE, HttpError, Limits, Method, ParseState, Parsed, Response, parse,
+};
+use proptest::prelude::*;
+
+const LIMITS: Limits = Limits { body_bytes_max: 1000 };
+
+/// What a server makes of a stream, one text a request.
+fn hear(stream: &[u8], cuts: impl IntoIterator<Item = usize>) -> Vec<String> {
+    let mut state = ParseState::new();
+    let mut heard = Vec::new();
+    let mut start = 0;
+    for end in cuts.into_iter().chain([stream.len()]) {
+        loop {
+            let input = &stream[start..end];
+            match parse(input, &LIMITS, &mut state) {
+                Parsed::Complete { request, consumed } => {
+                    assert!(consumed > 0 && consumed <= input.len());
+                    let body: Vec<u8> = request.body.pieces().flatten().copied().collect();
+                    assert_eq!(body.len(), request.body.len());
+                    heard.push(format!(
+                        "{:?} {} {} keep={}",
+                        request.method,
+                        request.path.escape_ascii(),
+                        body.escape_ascii(),
+                        request.keep_alive
+                    ));
+                    start += consumed;
+                }
+                Parsed::Incomplete { need_at_least, .. } => {
+                    assert!(need_at_least > input.len());
+                    break;
+                }
+                Parsed::Error(error) => {
+                    heard.push(format!("{} {error:?}", error.status()));
+                    return heard;
+                }
+            }
+        }
+    }
+    heard
+}
+
+#[test]
+fn requests_are_read_whole_and_in_pieces() {
+    for (stream, expected) in [
+        ("GET / HTTP/1.1\r\n\r\n", &["Get /  keep=true"][..]),
+        ("\r\nGET /a?b=c HTTP/1.0\r\n\r\n", &["Get /a  keep=false"]),
+        ("GET / HTTP/1.0\r\nConnection: Keep-Alive\r\n\r\n", &["Get /  keep=true"]),
+        ("GET / HTTP/1.1\nconnection: x, close\n\n", &["Get /  keep=false"]),
+        (
+            "PUT /keys/a%20b HTTP/1.1\r\nHost: x\r\nContent-Length: 5\r\n\r\nva\r\nlHEAD / HTTP/1.1\r\n\r\n",
+            &["Put /keys/a%20b va\\r\\nl keep=true", "Head /  keep=true"],
+        ),
+        (
+            "PUT /k HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n6;x=1\r\n world\r\n0\r\nA: b\r\n\r\nDELETE /k HTTP/1.1\r\n\r\n",
+            &["Put /k hello world keep=true", "Delete /k  keep=true"],
+        ),
+        ("PUT /k HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n", &["Put /k  keep=true"]),
+        ("OPTIONS * HTTP/1.1\r\n\r\n", &["Options *  keep=true"]),
+        ("BREW /pot HTTP/1.1\r\n\r\n", &["Other /pot  keep=true"]),
+    ] {
+        assert_eq!(hear(stream.as_bytes(), []), expected, "{stream:?}");
+        assert_eq!(hear(stream.as_bytes(), 0..stream.len()), expected, "{stream:?}");
+    }
+}
+
+#[test]
+fn what_cannot_be_read_safely_is_refused() {
+    let head = |lines: &str| format!("PUT /k HTTP/1.1\r\n{lines}\r\n\r\n");
+    for (stream, expected) in [
+        ("hello\r\n\r\n".to_string(), "400 Malformed"),
+        ("GET /\r\n\r\n".to_string(), "400 Malformed"),
+        ("GET / HTTP/2.0\r\n\r\n".to_string(), "505 UnknownVersion"),
+        ("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n".to_string(), "505 UnknownVersion"),
+        ("GET http://x/ HTTP/1.1\r\n\r\n".to_string(), "400 BadTarget"),
+        ("\r\n".repeat(5), "400 Malformed"),
+        (head("Content-Length: x"), "400 BadContentLength"),
+        (head("Content-Length: +1"), "400 BadContentLength"),
+        (head("Content-Length: 1\r\nContent-Length: 2"), "400 BadContentLength"),
+        (head("Content-Length: 1\r\nTransfer-Encoding: chunked"), "400 BadContentLength"),
+        (head("Content-Length: 1001"), "413 BodyTooLarge"),
+        (head("Content-Length: 18446744073709551615"), "413 BodyTooLarge"),
+        (head("Transfer-Encoding: gzip, chunked"), "501 UnknownEncoding"),
+        ("PUT / HTTP/1.0\r\nTransfer-Encoding: chunked\r\n\r\n".to_string(), "501 UnknownEncoding"),
+        (head("Expect: miracles"), "417 UnknownExpectation"),
+        (head("Na me: x"), "400 Malformed"),
+        (head("A: b\r\n folded"), "400 Malformed"),
+        (head("Transfer-Encoding: chunked") + "x\r\n", "400 BadChunk"),
+        (head("Transfer-Encoding: chunked") + "\r\n", "400 BadChunk"),
+        (head("Transfer-Encoding: chunked") + "1\r\nab\r\n", "400 BadChunk"),
+        (head("Transfer-Encoding: chunked") + "3e9\r\n", "413 BodyTooLarge"),
+        (head("Transfer-Encoding: chunked") + "ffffffffffffffff\r\n", "413 BodyTooLarge"),
+        (head("Transfer-Encoding: chunked") + &"0".repeat(1100), "400 BadChunk"),
+        (head("Transfer-Encoding: chunked") + "0\r\n" + &"t".repeat(1100), "400 BadChunk"),
+        (head(&format!("A: {}", "a".repeat(20_000))), "431 HeadTooLarge"),
+        (head(&"A: b\r\n".repeat(65)), "431 HeadTooLarge"),
+    ] {
+        let shown = &stream[..stream.len().min(80)];
+        assert_eq!(hear(stream.as_bytes(), []), [expected], "{shown:?}");
+        assert_eq!(hear(stream.as_bytes(), 0..stream.len()), [expected], "{shown:?}");
+    }
+}
+
+#[test]
+fn headers_are_found_in_any_case() {
+    let stream =
+        b"\r\nGET /k?x=1&y HTTP/1.1\r\nHost:  example \r\nX-TTL: 5\r\nx-ttl: 6\r\nEmpty:\r\n\r\n";
+    let Parsed::Complete { request, .. } = parse(stream, &LIMITS, &mut ParseState::new()) else {
+        panic!("not a request")
+    };
+    assert_eq!(request.method, Method::Get);
+    assert_eq!(request.query, Some(&b"x=1&y"[..]));
+    assert_eq!(request.header("host"), Some(&b"example"[..]));
+    assert_eq!(request.header("X-Ttl"), Some(&b"5"[..]));
+    assert_eq!(request.header("empty"), Some(&b""[..]));
+    assert_eq!(request.header("none"), None);
+    assert_eq!(request.headers().count(), 4);
+    assert_eq!(request.body.as_slice(), Some(&b""[..]));
+}
+
+#[test]
+fn a_client_that_waits_is_asked_for_its_body_once() {
+    let head = b"PUT /k HTTP/1.1\r\nExpect: 100-continue\r\nContent-Length: 5\r\n\r\n";
+    let mut state = ParseState::new();
+    let need_at_least = head.len() + 5;
+    for send_continue in [true, false] {
+        let answer = parse(head, &LIMITS, &mut state);
+        assert_eq!(answer, Parsed::Incomplete { need_at_least, send_continue });
+    }
+    let whole = [&head[..], b"value"].concat();
+    let answer = parse(&whole, &LIMITS, &mut state);
+    assert!(
+        matches!(answer, Parsed::Complete { request, .. } if request.body.as_slice() == Some(b"value"))
+    );
+    // One that has begun to send does not wait.
+    let answer = parse(&whole[..head.len() + 1], &LIMITS, &mut ParseState::new());
+    assert_eq!(answer, Parsed::Incomplete { need_at_least, send_continue: false });
+    assert!(CONTINUE.ends_with(b"\r\n\r\n"));
+}
+
+#[test]
+fn a_body_in_one_chunk_is_one_slice() {
+    let body_of = |chunks: &str| {
+        let stream =
+            format!("PUT / HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n{chunks}0\r\n\r\n");
+        match parse(stream.as_bytes(), &LIMITS, &mut ParseState::new()) {
+            Parsed::Complete { request, .. } => request.body.as_slice().map(<[u8]>::to_vec),
+            other => panic!("{other:?}"),
+        }
+    };
+    assert_eq!(body_of("2\r\nhi\r\n"), Some(b"hi".to_vec()));
+    assert_eq!(body_of(""), Some(b"".to_vec()));
+    assert_eq!(body_of("2\r\nhi\r\n1\r\n!\r\n"), None);
+}
+
+#[test]
+fn responses_say_their_length() {
+    let written = |write: &dyn Fn(&mut Vec<u8>)| {
+        let mut out = Vec::new();
+        write(&mut out);
+        String::from_utf8(out).unwrap()
+    };
+    assert_eq!(
+        written(&|out| {
+            Response::new(out, 200).header("X-Type", "a\r\nb").body_of(5);
+            out.extend_from_slice(b"value");
+        }),
+        "HTTP/1.1 200 OK\r\nX-Type: a  b\r\nContent-Length: 5\r\n\r\nvalue"
+    );
+    assert_eq!(
+        written(&|out| Response::new(out, 404).body("No such key.\n")),
+        "HTTP/1.1 404 Not Found\r\nContent-Length: 13\r\n\r\nNo such key.\n"
+    );
+    assert_eq!(
+        written(&|out| Response::new(out, 204).no_body()),
+        "HTTP/1.1 204 No Content\r\n\r\n"
+    );
+    let refused = written(&|out| HttpError::BodyTooLarge.write(out));
+    assert!(refused.starts_with("HTTP/1.1 413 Content Too Large\r\n"), "{refused}");
+    assert!(refused.contains("\r\nConnection: close\r\n"), "{refused}");
+    assert!(refused.ends_with("\r\n\r\nThe request's body is longer than a value may be.\n"));
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(256))]
+
+    #[test]
+    fn any_stream_is_understood_the_same_at_any_cut(
+        pieces in prop::collection::vec(
+            prop::sample::select(vec![
+                "GET /a HTTP/1.1\r\n", "PUT /k HTTP/1.1\r\nContent-Length: 5\r\n\r\n",
+                "PUT /k HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n", "5\r\nhello\r\n",
+                "0\r\n\r\n", "hello", "\r\n", "\r\n", "\n", "\r", "Connection: close\r\n", ": ",
+                "Content-Length: 2\r\n", "a", "\0",
+            ]),
+            0..20,
+        ),
+        cuts in prop::collection::vec(any::<prop::sample::Index>(), 1..10),
+    ) {
+        let stream = pieces.concat().into_bytes();
+        let mut cuts: Vec<usize> = cuts.iter().map(|cut| cut.index(stream.len() + 1)).collect();
+        cuts.sort_unstable();
+        let expected = hear(&stream, []);
+        prop_assert_eq!(&hear(&stream, cuts), &expected);
+        prop_assert_eq!(&hear(&stream, 0..stream.len()), &expected);
+    }
+}
