@@ -4,7 +4,8 @@
 //! blocks are had (`alloc`), what an entry is (`item`), how it is found (`index`), how it is
 //! changed (`guard`), and who learns of it (`journal`, `cut`, `watch`).
 
-mod alloc;
+#[doc(hidden)]
+pub mod alloc;
 pub mod arena;
 mod counters;
 mod cut;

@@ -1,65 +1,154 @@
-//! Blocks of memory in the arena.
-use crate::arena::{Arena, Ref};
-use std::collections::HashMap;
-use std::sync::{Arc, Mutex};
+//! Blocks of memory in the arena: any thread or process may take one and any other give it back.
+//!
+//! ```text
+//! alloc, free    magazine of the session (a stack of up to 30 blocks per class, no shared line)
+//!   in groups    pages of one class, under the class' lock            class.rs, page.rs
+//!   64/512 KiB   page heap, units of 16 KiB in extents of 2 MiB       heap.rs, extent.rs
+//!   256 KiB      the system                                           arena
+//! ```
+//!
+//! A caller says the size again when it frees a block, so that neither way has to look at what
+//! describes the page. Nothing is threaded through free blocks: a late reader of a block that was
+//! freed finds old bytes, never a list to break.
+//!
+//! Invariants, checked by `verify`, are numbered A1 to A7 there.
 
-pub mod session {
-    //! Session slots.
-    pub const COUNTERS_AT: u64 = 0;
-    pub const HISTOGRAMS_AT: u64 = 0;
-}
-#[derive(Debug)]
-pub struct SessionSlot;
-#[derive(Debug, Clone, Copy)]
-pub enum PageKind {
-    Item,
-    Index,
-}
-#[derive(Debug)]
+mod class;
+pub mod classes;
+mod extent;
+mod heap;
+mod page;
+pub mod session;
+mod usage;
+
+pub use classes::{BLOCK_MAX, PageKind, block_bytes};
+pub use session::SessionSlot;
+pub use usage::{ClassUsage, Usage};
+
+use crate::arena::header::{DRAIN_AT, FAULTS_AT};
+use crate::arena::layout::UNIT_SHIFT;
+use crate::arena::{Arena, Ref};
+use crate::sync::atomics::Ordering;
+use classes::{Class, MAGAZINE_MAX, run_units};
+use std::sync::Arc;
+
+/// The allocator of an arena. All its state lies in the arena; this is a handle.
+#[derive(Clone, Debug)]
 pub struct Allocator {
     arena: Arc<Arena>,
-    state: Mutex<(u64, u64, HashMap<usize, Vec<Ref>>)>,
 }
-#[derive(Debug)]
-pub struct Usage {
-    pub live_bytes: u64,
-    pub index_bytes: u64,
-}
-fn round(bytes: usize) -> usize {
-    if bytes > 2048 { bytes.next_multiple_of(4096) } else { bytes.next_multiple_of(16) }
-}
+
 impl Allocator {
     pub fn new(arena: Arc<Arena>) -> Allocator {
-        let start = arena.layout().data_at;
-        Allocator { arena, state: Mutex::new((start, start, HashMap::new())) }
+        Allocator { arena }
     }
+
     pub fn arena(&self) -> &Arc<Arena> {
         &self.arena
     }
-    pub fn claim(&self, _pid: u32) -> Option<SessionSlot> {
-        Some(SessionSlot)
-    }
-    pub fn usage(&self) -> Usage {
-        Usage { live_bytes: 0, index_bytes: 0 }
-    }
-    pub fn alloc(&self, _slot: &SessionSlot, bytes: usize, _kind: PageKind) -> Option<Ref> {
-        let bytes = round(bytes);
-        let mut state = self.state.lock().expect("no holder panics");
-        if let Some(block) = state.2.get_mut(&bytes).and_then(Vec::pop) {
-            return Some(block);
+
+    /// A block of at least `bytes`. Its old contents are whatever they were. `None`: there is no
+    /// memory for it within the limit.
+    #[inline]
+    pub fn alloc(&self, slot: &SessionSlot, bytes: usize, kind: PageKind) -> Option<Ref> {
+        if bytes > BLOCK_MAX {
+            return self.alloc_run(bytes);
         }
-        let at = if bytes >= 4096 { state.0.next_multiple_of(4096) } else { state.0 };
-        while at + bytes as u64 > state.1 {
-            if !self.arena.commit_fixed(state.1, 2 << 20) {
-                return None;
+        let class = Class::of(bytes, kind);
+        match slot.pop(class) {
+            Some(block) if !self.draining() => Some(block),
+            first => self.alloc_slow(slot, class, first),
+        }
+    }
+
+    /// Gives a block back. `bytes` and `kind` are those of its allocation (any size of the same
+    /// class will do).
+    #[inline]
+    pub fn free(&self, slot: &SessionSlot, block: Ref, bytes: usize, kind: PageKind) {
+        if bytes > BLOCK_MAX {
+            return self.free_run(block, bytes);
+        }
+        let class = Class::of(bytes, kind);
+        if self.draining() || !slot.push(class, block) {
+            self.free_slow(slot, class, block);
+        }
+    }
+
+    /// Whether somebody is emptying pages, so that blocks must not be kept in magazines unseen.
+    /// Relaxed: who sees it late only makes the emptying take longer.
+    #[inline]
+    fn draining(&self) -> bool {
+        self.arena.load32(DRAIN_AT, Ordering::Relaxed) != 0
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn alloc_slow(&self, slot: &SessionSlot, class: Class, first: Option<Ref>) -> Option<Ref> {
+        let mut candidate = first;
+        while let Some(block) = candidate {
+            if !self.is_draining(class, block) {
+                return Some(block);
             }
-            state.1 += 2 << 20;
+            self.give_back(class, &[block.raw()]);
+            candidate = slot.pop(class);
         }
-        state.0 = at + bytes as u64;
-        Ref::from_offset(at)
+        let mut blocks = [0; MAGAZINE_MAX];
+        let group = class.magazine_capacity().div_ceil(2);
+        let taken = self.take_blocks(class, &mut blocks[..group]);
+        // Lowest address first: reversed, since a magazine is a stack.
+        blocks[..taken].reverse();
+        slot.refill(class, &blocks[..taken]);
+        slot.pop(class)
     }
-    pub fn free(&self, _slot: &SessionSlot, block: Ref, bytes: usize, _kind: PageKind) {
-        let mut state = self.state.lock().expect("no holder panics");
-        state.2.entry(round(bytes)).or_default().push(block);
+
+    #[cold]
+    #[inline(never)]
+    fn free_slow(&self, slot: &SessionSlot, class: Class, block: Ref) {
+        if self.draining() && self.is_draining(class, block) {
+            return self.give_back(class, &[block.raw()]);
+        }
+        if slot.push(class, block) {
+            return;
+        }
+        let mut blocks = [0; MAGAZINE_MAX];
+        let group = class.magazine_capacity().div_ceil(2);
+        let taken = slot.take_oldest(class, group, &mut blocks);
+        self.give_back(class, &blocks[..taken]);
+        let pushed = slot.push(class, block);
+        debug_assert!(pushed);
+    }
+
+    /// Whether a block's page is being emptied. Read without the lock: a wrong answer delays only.
+    fn is_draining(&self, class: Class, block: Ref) -> bool {
+        let page = class.first_page(self.arena.layout().page_of(block.offset()));
+        matches!(self.page_class(page), Some((_, page::State::Draining)))
+    }
+
+    #[cold]
+    fn alloc_run(&self, bytes: usize) -> Option<Ref> {
+        let units = u32::try_from((bytes as u64) >> UNIT_SHIFT).ok()?;
+        let units = units.max(run_units(bytes));
+        let unit = match self.take_run(units) {
+            None if self.trim() > 0 => self.take_run(units)?,
+            outcome => outcome?,
+        };
+        Ref::from_offset(self.arena.layout().unit_start(unit))
+    }
+
+    #[cold]
+    fn free_run(&self, block: Ref, bytes: usize) {
+        let layout = self.arena.layout();
+        let from_data = block.offset().wrapping_sub(layout.data_at);
+        let aligned = from_data.is_multiple_of(1 << UNIT_SHIFT) && block.offset() < layout.len;
+        let ok = aligned && self.give_run((from_data >> UNIT_SHIFT) as u32, run_units(bytes));
+        if !ok {
+            self.arena.u64_at(FAULTS_AT).fetch_add(1, Ordering::Relaxed);
+            debug_assert!(ok, "a large block freed twice, or with another block's size");
+        }
+    }
+
+    /// How often a block was freed that was not in use. Above 0 there is a bug in the caller.
+    pub fn faults(&self) -> u64 {
+        self.arena.load64(FAULTS_AT, Ordering::Relaxed)
     }
 }

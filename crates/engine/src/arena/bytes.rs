@@ -50,7 +50,7 @@ impl Words {
             let mut word = self.word(at);
             for chunk in &mut chunks {
                 at += 8;
-                let next = self.word(at.min(self.layout().len - 8));
+                let next = self.word(at);
                 chunk.write_copy_of_slice(&(word >> shift | next << (64 - shift)).to_le_bytes());
                 word = next;
             }
@@ -89,7 +89,7 @@ impl Words {
         let mut word = self.word(at);
         for chunk in chunks {
             at += 8;
-            let next = self.word(at.min(self.layout().len - 8));
+            let next = self.word(at);
             if word >> shift | next << (64 - shift) != u64::from_le_bytes(*chunk) {
                 return false;
             }

@@ -1,0 +1,343 @@
+//! The page heap: hands out units of 16 KiB, aligned groups of them as pages, and runs of them as
+//! large blocks.
+//!
+//! Always the lowest free place is taken, so that high extents empty and can be given back.
+//! Memory that is committed already is preferred. When some must be committed, its units are
+//! claimed and its steps marked pending under the lock, and the system calls are made without it:
+//! others go on in what is there.
+
+use super::Allocator;
+use super::extent::{Summary, aligned_group, steps_of_units, unit_mask, units_of_steps};
+use crate::arena::header::{FREE_UNITS_AT, HEAP_LOCK_AT, RUN_UNITS_AT};
+use crate::arena::layout::{STEP, STEPS_PER_EXTENT, UNIT, UNITS_PER_EXTENT};
+use crate::sync::atomics::Ordering::Relaxed;
+use crate::sync::lock::{Held, lock};
+
+/// Some units in a row.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Span {
+    pub first: u32,
+    pub units: u32,
+}
+
+impl Span {
+    /// The part of the span in each extent: (extent, units within it).
+    pub fn parts(self) -> impl Iterator<Item = (u32, u128)> {
+        let end = self.first + self.units;
+        let mut at = self.first;
+        std::iter::from_fn(move || {
+            if at >= end {
+                return None;
+            }
+            let extent = at / UNITS_PER_EXTENT;
+            let n = (end - at).min((extent + 1) * UNITS_PER_EXTENT - at);
+            let mask = unit_mask(at % UNITS_PER_EXTENT, n);
+            at += n;
+            Some((extent, mask))
+        })
+    }
+}
+
+impl Allocator {
+    pub(super) fn heap_lock(&self) -> Held<'_> {
+        lock(self.arena.u32_at(HEAP_LOCK_AT))
+    }
+
+    /// Takes an aligned group of 4 or 32 units. `None`: no memory within the limit.
+    pub(super) fn take_page(&self, units: u32) -> Option<u32> {
+        self.take(|heap| {
+            let (summary, limit) = if units == 4 {
+                (Summary::Narrow, self.arena.layout().extents)
+            } else {
+                (Summary::Wide, self.arena.layout().extents)
+            };
+            let group = |extent: u32, free| {
+                let first = aligned_group(free, units)? + extent * UNITS_PER_EXTENT;
+                Some(Span { first, units })
+            };
+            if let Some(extent) = heap.find_extent(summary, 0) {
+                return group(extent, heap.extent(extent).available());
+            }
+            let mut from = 0;
+            while let Some(extent) = heap.find_extent(Summary::Uncommitted, from) {
+                if let Some(span) = group(extent, heap.extent(extent).obtainable()) {
+                    return Some(span);
+                }
+                from = extent + 1;
+            }
+            let known = heap.known_extents();
+            (known < limit).then_some(Span { first: known * UNITS_PER_EXTENT, units })
+        })
+        .map(|span| span.first)
+    }
+
+    /// Takes this many units in a row. `None`: no memory within the limit.
+    pub(super) fn take_run(&self, units: u32) -> Option<u32> {
+        let span =
+            self.take(|heap| heap.find_run(units, false).or_else(|| heap.find_run(units, true)))?;
+        let _held = self.heap_lock();
+        self.edit_extent(span.first / UNITS_PER_EXTENT, |extent| {
+            extent.run_starts |= 1 << (span.first % UNITS_PER_EXTENT);
+        });
+        let runs = self.arena.u64_at(RUN_UNITS_AT);
+        runs.store(runs.load(Relaxed) + units as u64, Relaxed);
+        Some(span.first)
+    }
+
+    /// Whether there is such a run in committed memory.
+    pub(super) fn has_run(&self, units: u32) -> bool {
+        let _held = self.heap_lock();
+        self.find_run(units, false).is_some()
+    }
+
+    /// Gives a run back. False: no run of this length begins there.
+    pub(super) fn give_run(&self, first: u32, units: u32) -> bool {
+        let _held = self.heap_lock();
+        let known = self.known_extents() * UNITS_PER_EXTENT;
+        if first.checked_add(units).is_none_or(|end| end > known) {
+            return false;
+        }
+        let bit = 1 << (first % UNITS_PER_EXTENT);
+        if self.extent(first / UNITS_PER_EXTENT).run_starts & bit == 0 {
+            return false;
+        }
+        self.edit_extent(first / UNITS_PER_EXTENT, |extent| extent.run_starts &= !bit);
+        let runs = self.arena.u64_at(RUN_UNITS_AT);
+        runs.store(runs.load(Relaxed) - units as u64, Relaxed);
+        self.unclaim(Span { first, units });
+        true
+    }
+
+    /// Gives a page back.
+    pub(super) fn give_page(&self, first: u32, units: u32) {
+        let _held = self.heap_lock();
+        self.unclaim(Span { first, units });
+    }
+
+    /// Bytes that are committed and in no page or run.
+    pub(super) fn free_unit_bytes(&self) -> u64 {
+        self.arena.load64(FREE_UNITS_AT, Relaxed) * UNIT
+    }
+
+    fn unclaim(&self, span: Span) {
+        for (extent, units) in span.parts() {
+            self.edit_extent(extent, |e| {
+                debug_assert_eq!(e.used & units, units, "units given back that nobody had");
+                e.used &= !units;
+            });
+        }
+    }
+
+    /// Claims what `find` finds under the lock, and commits what of it is not.
+    fn take(&self, find: impl Fn(&Self) -> Option<Span>) -> Option<Span> {
+        for attempt in 0..2 {
+            let held = self.heap_lock();
+            let span = find(self)?;
+            let last = (span.first + span.units - 1) / UNITS_PER_EXTENT;
+            if self.know_extents(last + 1) {
+                let steps = self.mark_claimed(span);
+                if steps == 0 {
+                    return Some(span);
+                }
+                if self.arena.charge(steps as u64 * STEP) {
+                    drop(held);
+                    return self.commit_claimed(span).then_some(span);
+                }
+                self.settle(span, &mut |_, _| false);
+                self.unclaim(span);
+            }
+            drop(held);
+            // At the limit, yet there may be committed memory that is free but in the wrong place.
+            if attempt == 1 || self.release_steps(span.units as u64 * UNIT + STEP) == 0 {
+                return None;
+            }
+        }
+        None
+    }
+
+    /// Marks units used and their uncommitted steps pending; the number of those steps.
+    fn mark_claimed(&self, span: Span) -> u32 {
+        let mut steps = 0;
+        for (extent, units) in span.parts() {
+            self.edit_extent(extent, |e| {
+                let missing = steps_of_units(units) & !e.committed;
+                debug_assert_eq!(e.used & units, 0);
+                debug_assert_eq!(e.pending & missing, 0);
+                e.used |= units;
+                e.pending |= missing;
+                steps += missing.count_ones();
+            });
+        }
+        steps
+    }
+
+    /// Ends the pending steps of a claimed span: committed where `done` says so. The pending steps
+    /// under a claimed span are the claimer's own, since no other's are ever claimed.
+    fn settle(&self, span: Span, done: &mut dyn FnMut(u32, u32) -> bool) {
+        for (extent, units) in span.parts() {
+            self.edit_extent(extent, |e| {
+                let own = steps_of_units(units) & e.pending;
+                e.pending &= !own;
+                if own != 0 && done(extent, own) {
+                    e.committed |= own;
+                }
+            });
+        }
+    }
+
+    /// Commits the pending steps of a claimed and charged span, without the lock.
+    fn commit_claimed(&self, span: Span) -> bool {
+        let mut refused_from = u32::MAX;
+        for (extent, units) in span.parts() {
+            // Only we change these pending bits, so they can be read without the lock.
+            let own = steps_of_units(units) & self.extent(extent).pending;
+            if !self.commit_steps(extent, own) {
+                refused_from = extent;
+                break;
+            }
+        }
+        let _held = self.heap_lock();
+        let mut refused = 0;
+        self.settle(span, &mut |extent, own| {
+            let done = extent < refused_from;
+            if !done {
+                refused += own.count_ones() as u64;
+            }
+            done
+        });
+        if refused > 0 {
+            self.arena.discharge(refused * STEP);
+            self.unclaim(span);
+        }
+        refused == 0
+    }
+
+    /// Has the system set memory aside for pending steps of an extent: all of them or none.
+    pub(super) fn commit_steps(&self, extent: u32, steps: u32) -> bool {
+        let start = self.arena.layout().extent_start(extent);
+        let each = || (0..STEPS_PER_EXTENT).filter(move |step| steps >> step & 1 != 0);
+        let at = |step: u32| start + step as u64 * STEP;
+        let done = each().all(|step| self.arena.commit_charged(at(step), STEP).is_ok());
+        if !done {
+            for step in each() {
+                // A failure leaves memory taken that nobody counts; there is no more to be done.
+                let _ = self.arena.release(at(step), STEP);
+            }
+        }
+        done
+    }
+
+    /// The lowest `units` free units in a row, of committed ones only or of all.
+    fn find_run(&self, units: u32, with_uncommitted: bool) -> Option<Span> {
+        let known = self.known_extents();
+        let limit = self.arena.layout().extents;
+        let end = if with_uncommitted { limit } else { known };
+        let mut first = 0;
+        let mut length = 0;
+        let mut extent = 0;
+        while extent < end {
+            let free = if extent >= known {
+                u128::MAX
+            } else if with_uncommitted {
+                self.extent(extent).obtainable()
+            } else {
+                // Committed and free: the summary skips what is full.
+                match self.find_extent(Summary::AnyFree, extent) {
+                    Some(next) if next == extent => self.extent(extent).available(),
+                    Some(next) => {
+                        length = 0;
+                        extent = next;
+                        continue;
+                    }
+                    None => return None,
+                }
+            };
+            let base = extent * UNITS_PER_EXTENT;
+            let mut rest = free;
+            let mut at = 0;
+            loop {
+                // `rest` is `free` shifted right by `at`; a run that goes on from before has
+                // `length` units already.
+                let ones = (!rest).trailing_zeros().min(UNITS_PER_EXTENT - at);
+                if length == 0 {
+                    first = base + at;
+                }
+                length += ones;
+                if length >= units {
+                    return Some(Span { first, units });
+                }
+                at += ones;
+                if at >= UNITS_PER_EXTENT {
+                    break;
+                }
+                length = 0;
+                rest = if ones < 128 { rest >> ones } else { 0 };
+                let zeros = rest.trailing_zeros().min(UNITS_PER_EXTENT - at);
+                at += zeros;
+                if at >= UNITS_PER_EXTENT {
+                    break;
+                }
+                rest >>= zeros;
+            }
+            extent += 1;
+        }
+        None
+    }
+
+    /// Gives free steps back to the system, highest first, until `bytes` are. Used when the limit
+    /// is reached while memory is free in pieces that do not fit.
+    pub(super) fn release_steps(&self, bytes: u64) -> u64 {
+        let mut released = 0;
+        let mut extent = self.known_extents();
+        while extent > 0 && released < bytes {
+            extent -= 1;
+            released += self.release_extent_steps(extent, |e| {
+                let used = steps_of_units(e.used);
+                e.committed & !e.pending & !used
+            });
+        }
+        released
+    }
+
+    /// Gives the steps of an extent that `choose` names back to the system; the bytes of it.
+    pub(super) fn release_extent_steps(
+        &self,
+        extent: u32,
+        choose: impl FnOnce(&super::extent::Extent) -> u32,
+    ) -> u64 {
+        use super::extent::{COLLAPSED, COLLAPSING, REFUSED};
+        let held = self.heap_lock();
+        let mut steps = 0;
+        if extent < self.known_extents() {
+            let e = self.extent(extent);
+            if e.flags & COLLAPSING == 0 {
+                steps = choose(&e);
+            }
+        }
+        if steps == 0 {
+            return 0;
+        }
+        self.edit_extent(extent, |e| {
+            debug_assert_eq!(e.used & units_of_steps(steps), 0);
+            e.committed &= !steps;
+            e.pending |= steps;
+            e.flags &= !(COLLAPSED | REFUSED);
+        });
+        drop(held);
+        let start = self.arena.layout().extent_start(extent);
+        let mut gone = 0;
+        for step in (0..STEPS_PER_EXTENT).filter(|step| steps >> step & 1 != 0) {
+            if self.arena.release(start + step as u64 * STEP, STEP).is_ok() {
+                gone |= 1u32 << step;
+            }
+        }
+        let bytes = gone.count_ones() as u64 * STEP;
+        self.arena.discharge(bytes);
+        let _held = self.heap_lock();
+        self.edit_extent(extent, |e| {
+            e.pending &= !steps;
+            e.committed |= steps & !gone;
+        });
+        bytes
+    }
+}

@@ -1,0 +1,81 @@
+//! Bytes copied into and out of the arena at every alignment, against a plain array.
+
+use dolium_engine::arena::{Arena, ArenaOptions, ArenaView};
+
+fn arena() -> Arena {
+    Arena::create(&ArenaOptions {
+        max_bytes: 4 << 20,
+        journal_bytes: 4096,
+        shards: 16,
+        databases: 1,
+        hash_seed: [1, 2],
+        uuid: [3, 4],
+    })
+    .unwrap()
+}
+
+#[test]
+fn bytes_come_back_from_any_place_and_neighbours_are_kept() {
+    let arena = arena();
+    let base = arena.layout().session(0);
+    assert!(arena.commit_fixed(base, 4096));
+    let mut model = vec![0u8; 256];
+    let mut x = 1u64;
+    for start in 0..24usize {
+        for len in 0..100usize {
+            x = x.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
+            let bytes: Vec<u8> =
+                (0..len).map(|i| (x >> 33) as u8 ^ (i as u8).wrapping_mul(7)).collect();
+            arena.copy_in(base + start as u64, &bytes);
+            model[start..start + len].copy_from_slice(&bytes);
+            let mut out = b"before".to_vec();
+            arena.copy_out(base + start as u64, len, &mut out);
+            assert_eq!(&out[..6], b"before");
+            assert_eq!(&out[6..], &bytes[..], "start {start} len {len}");
+            assert!(arena.bytes_equal(base + start as u64, &bytes));
+            for i in 0..len {
+                let mut other = bytes.clone();
+                other[i] ^= 0x80;
+                assert!(!arena.bytes_equal(base + start as u64, &other), "byte {i} of {len}");
+            }
+            let mut whole = Vec::new();
+            arena.copy_out(base, 256, &mut whole);
+            assert_eq!(whole, model, "start {start} len {len}");
+        }
+    }
+}
+
+#[test]
+fn the_last_bytes_of_the_arena_can_be_reached_and_no_further() {
+    let arena = arena();
+    let len = arena.layout().len;
+    let mut out = Vec::new();
+    for n in 0..20 {
+        arena.copy_out(len - n, n as usize, &mut out);
+        assert!(arena.bytes_equal(len - n, &vec![0; n as usize]));
+    }
+    let beyond = std::panic::catch_unwind(|| arena.copy_out(len - 5, 6, &mut Vec::new()));
+    assert!(beyond.is_err());
+    let far = std::panic::catch_unwind(|| arena.bytes_equal(u64::MAX - 3, b"abcdef"));
+    assert!(far.is_err());
+}
+
+#[test]
+fn a_view_sees_what_the_owner_writes_and_refuses_other_files() {
+    let arena = arena();
+    let view = ArenaView::open(arena.read_only_fd().unwrap()).unwrap();
+    assert_eq!(view.layout(), arena.layout());
+    let at = 2048;
+    arena.copy_in(at, b"seen at once");
+    let mut out = Vec::new();
+    view.copy_out(at, 12, &mut out);
+    assert_eq!(out, b"seen at once");
+
+    let file = std::fs::File::open("/proc/self/exe").unwrap();
+    let refused = ArenaView::open(file.into()).unwrap_err().to_string();
+    assert!(!refused.is_empty());
+
+    arena.u64_at(16).store(0, std::sync::atomic::Ordering::Relaxed);
+    let refused = ArenaView::open(arena.read_only_fd().unwrap()).unwrap_err().to_string();
+    assert!(refused.contains("another version"), "{refused}");
+}
