@@ -16,6 +16,9 @@ use std::sync::TryLockError;
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Buried {
     root: u32,
+    /// The cut that was running when it was buried, or 0: what was flushed before a cut began is
+    /// no part of it.
+    cut: u64,
     directory: DirectoryWord,
     /// First directory entry whose segment has not been given back.
     next: usize,
@@ -24,7 +27,7 @@ pub(crate) struct Buried {
 impl Engine {
     /// Takes over a directory that no shard names any more.
     pub(crate) fn bury(&self, target: &Target<'_>, directory: DirectoryWord) {
-        let buried = Buried { root: target.root, directory, next: 0 };
+        let buried = Buried { root: target.root, cut: self.running_cut(), directory, next: 0 };
         self.graveyard().lock().expect("no holder panics").push(buried);
     }
 
@@ -42,7 +45,9 @@ impl Engine {
             }
             let segment = self.buried_segment(buried.directory, buried.next);
             buried.next += 1 << (buried.directory.depth() - segment.depth());
-            self.before_free(buried.root, segment);
+            if buried.cut == self.cut_number() {
+                self.before_free(buried.root, segment);
+            }
             for line in 1..LINES {
                 let bucket = segment.line(line);
                 let tags = bucket.load();
@@ -58,7 +63,7 @@ impl Engine {
         !graveyard.is_empty()
     }
 
-    /// Visits the segments that wait here until `visit` says false. `None`: somebody is at it;
+    /// Visits the segments that were buried during the running cut until `visit` says false. `None`: somebody is at it;
     /// `Some(true)`: all were visited.
     pub(crate) fn each_buried(
         &self,
@@ -69,7 +74,7 @@ impl Engine {
             Err(TryLockError::WouldBlock) => return None,
             Err(TryLockError::Poisoned(_)) => panic!("no holder panics"),
         };
-        for buried in graveyard.iter() {
+        for buried in graveyard.iter().filter(|buried| buried.cut == self.cut_number()) {
             let mut index = buried.next;
             while index < buried.directory.entries() {
                 let segment = self.buried_segment(buried.directory, index);

@@ -123,6 +123,11 @@ impl Engine {
         self.cut_state().number.load(Relaxed)
     }
 
+    /// The number of the running cut, or 0.
+    pub(crate) fn running_cut(&self) -> u64 {
+        if self.cut_state().running.load(Relaxed) { self.cut_number() } else { 0 }
+    }
+
     /// Hands a line to the running cut, if there is one that does not have it. Under the lock.
     #[inline(always)]
     pub(crate) fn before_change(&self, target: &Target<'_>, segment: Segment<'_>, line: usize) {

@@ -92,7 +92,7 @@ impl ChangeReader {
             if head == self.position {
                 return Next::Empty;
             }
-            if head - self.position > ring.bytes as u64 {
+            if self.overrun(head) {
                 return self.lose(head);
             }
             let commit = mem.u64_at(ring.place(self.position)).load(Acquire);
@@ -101,7 +101,7 @@ impl ChangeReader {
             // Pairs with the Release fence in `Journal::reserve`.
             fence(Acquire);
             let head = self.engine.journal().position(mem);
-            if head - self.position > ring.bytes as u64 {
+            if self.overrun(head) {
                 return self.lose(head);
             }
             // Reserved, but its writer is not ready.
@@ -117,6 +117,13 @@ impl ChangeReader {
                 return Next::Change(change);
             }
         }
+    }
+
+    /// Whether writers may have overwritten what comes next. For a lossless reader they have not:
+    /// they reserve room ahead, and wait for it before they write.
+    fn overrun(&self, head: u64) -> bool {
+        let ring = self.engine.journal().ring();
+        self.progress.is_none() && head - self.position > ring.bytes as u64
     }
 
     fn lose(&mut self, head: u64) -> Next {
