@@ -63,6 +63,7 @@ fn every_kind_is_read() {
 fn nonsense_is_named() {
     for (text, error) in [
         ("hello\r\n", ReplyError::UnknownKind(b'h')),
+        ("\n", ReplyError::UnknownKind(b'\n')),
         (":x\r\n", ReplyError::Malformed(b':')),
         ("$-2\r\n", ReplyError::Malformed(b'$')),
         ("$?\r\n", ReplyError::Malformed(b'$')),

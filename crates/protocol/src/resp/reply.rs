@@ -118,6 +118,9 @@ fn head(input: &[u8], offset: usize) -> Result<Option<(Head, usize)>, ReplyError
             false => Ok(None),
         };
     };
+    if newline == 0 {
+        return Err(ReplyError::UnknownKind(kind));
+    }
     let line = rest[1..newline].strip_suffix(b"\r").ok_or(ReplyError::Malformed(kind))?;
     let malformed = ReplyError::Malformed(kind);
     let length = |pairs: u64| match parse_i64(line) {
