@@ -28,6 +28,18 @@ impl ArgVec {
         Self::default()
     }
 
+    /// A copy that holds its bytes itself, for a request that outlives its input (MULTI queues
+    /// it). Its [`view`](ArgVec::view) needs no input: pass an empty one.
+    pub fn copy_of(args: &Args<'_>) -> Self {
+        let mut copy = Self { inline: true, ..Self::default() };
+        for arg in args.iter() {
+            let start = copy.unquoted.len() as u32;
+            copy.unquoted.extend_from_slice(arg);
+            copy.ranges.push(ArgRange { start, len: arg.len() as u32 });
+        }
+        copy
+    }
+
     /// Number of arguments, the command's name included. 0 after an empty line, `*0` or `*-1`.
     #[inline]
     pub fn len(&self) -> usize {
