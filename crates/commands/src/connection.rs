@@ -4,6 +4,7 @@ use crate::host::Subscription;
 use crate::redis::row::Row;
 use crate::redis::transaction::Transaction;
 use dolium_engine::Db;
+use dolium_protocol::resp::Version;
 
 /// Conditions under which a command may not simply run. Zero on the ordinary path, so that it is
 /// left after one comparison.
@@ -23,7 +24,7 @@ pub enum ReplyMode {
     #[default]
     On,
     Off,
-    /// The reply of the next command is not sent.
+    /// CLIENT REPLY SKIP: the reply of the next command is not sent.
     SkipNext,
 }
 
@@ -35,8 +36,7 @@ pub struct ClientState {
     pub laddr: String,
     pub fd: i32,
     pub db: Db,
-    /// 2 or 3.
-    pub resp: u8,
+    pub resp: Version,
     /// See [`gate`].
     pub gate: u8,
     pub name: Vec<u8>,
@@ -48,6 +48,8 @@ pub struct ClientState {
     pub channels: Vec<Vec<u8>>,
     pub patterns: Vec<Vec<u8>>,
     pub transaction: Transaction,
+    /// A command asked for the connection to be closed after its reply.
+    pub close: bool,
     /// The command that ran last, for CLIENT LIST.
     pub last_command: Option<&'static Row>,
 }
@@ -60,7 +62,7 @@ impl ClientState {
             laddr,
             fd,
             db: Db(0),
-            resp: 2,
+            resp: Version::V2,
             gate: if authenticated { 0 } else { gate::UNAUTHENTICATED },
             name: Vec::new(),
             lib_name: Vec::new(),
@@ -70,12 +72,21 @@ impl ClientState {
             channels: Vec::new(),
             patterns: Vec::new(),
             transaction: Transaction::default(),
+            close: false,
             last_command: None,
         }
     }
 
     pub fn authenticated(&self) -> bool {
         self.gate & gate::UNAUTHENTICATED == 0
+    }
+
+    pub fn set_gate(&mut self, bit: u8, on: bool) {
+        if on {
+            self.gate |= bit;
+        } else {
+            self.gate &= !bit;
+        }
     }
 
     pub fn subscriptions(&self) -> usize {

@@ -2,7 +2,8 @@
 
 use crate::connection::ClientState;
 use crate::host::Host;
-use dolium_engine::{Millis, Session};
+use dolium_engine::{Db, Key, Millis, Session, StoreError};
+use dolium_protocol::resp::RespWriter;
 
 pub struct Context<'a> {
     /// This thread's handle on the store.
@@ -23,4 +24,33 @@ pub enum Flow {
     Continue,
     /// Send what `out` holds, then close the connection (QUIT, CLIENT KILL of oneself).
     Close,
+}
+
+impl Context<'_> {
+    /// A writer of this client's protocol version.
+    #[inline]
+    pub fn reply(&mut self) -> RespWriter<'_> {
+        RespWriter::new(self.out, self.client.resp)
+    }
+
+    #[inline]
+    pub fn db(&self) -> Db {
+        self.client.db
+    }
+
+    /// A key that is not the first one of its command.
+    #[inline]
+    pub fn key<'k>(&self, bytes: &'k [u8]) -> Key<'k> {
+        self.session.engine().key(bytes)
+    }
+
+    /// Makes room for a value before any lock is taken. EXEC has done it for its commands: they
+    /// run under locks, where evicting could wait for ever.
+    #[inline]
+    pub fn make_room(&self, bytes: usize) -> Result<(), StoreError> {
+        if self.client.transaction.running {
+            return Ok(());
+        }
+        self.session.make_room(bytes, self.now)
+    }
 }

@@ -5,17 +5,21 @@
 //! while others are parsed.
 //!
 //! ```text
-//! for each request   prepare(engine, args)      -> row, hash of the first key
+//! for each request   prepare(engine, &args)     -> row, hash of the first key
 //!                    session.prefetch_line(db, hash), then prefetch_item(db, hash)
 //!                    (MGET, MSET, DEL ...: Prepared::other_keys names the rest)
 //! for each request   run(&mut context, &prepared, args) -> reply in context.out
 //! ```
 
-use crate::arguments::Args;
-use crate::connection::ClientState;
+use crate::connection::{ClientState, ReplyMode, gate};
 use crate::context::{Context, Flow};
-use crate::redis::row::{Row, flag};
+use crate::limits::UNKNOWN_ARGUMENTS_PREVIEW_BYTES;
+use crate::redis::error::{CommandError, quoted};
+use crate::redis::row::{Call, Row, flag};
+use crate::redis::table;
+use crate::redis::transaction::Queued;
 use dolium_engine::Engine;
+use dolium_protocol::resp::{ArgVec, Args, Version};
 
 /// A request whose command is known and whose first key is hashed.
 #[derive(Clone, Copy, Debug)]
@@ -62,26 +66,184 @@ impl Prepared {
         let args = *args;
         keys.into_iter()
             .flat_map(move |keys| keys.positions(args.len()).skip(1))
-            .map(move |i| args.at(i))
+            .map(move |i| args.arg(i))
     }
 
     /// May it change data, now: what CLIENT PAUSE WRITE holds back.
     pub fn may_write(&self, client: &ClientState) -> bool {
         let Some(row) = self.row.filter(|_| self.is_sound()) else { return false };
-        row.flags & (flag::WRITE | flag::MAY_REPLICATE) != 0
+        row.has(flag::WRITE | flag::MAY_REPLICATE)
             || (row.name == "exec" && client.transaction.may_write())
+    }
+
+    pub(crate) fn call<'a>(&self, row: &'static Row, args: Args<'a>) -> Call<'a> {
+        Call { row, args, hash: self.hash }
     }
 }
 
 /// Finds the command of a request and hashes its first key. `args` is not empty.
 #[inline]
 pub fn prepare(engine: &Engine, args: &Args<'_>) -> Prepared {
-    let _ = (engine, args);
-    Prepared { row: None, hash: 0, fault: Fault::UnknownCommand }
+    let Some(mut row) = table::find(args.arg(0)) else {
+        return Prepared { row: None, hash: 0, fault: Fault::UnknownCommand };
+    };
+    if row.subcommands > 0 && args.len() > 1 {
+        match table::subcommand(row, args.arg(1)) {
+            Some(sub) => row = sub,
+            None => {
+                return Prepared { row: Some(row), hash: 0, fault: Fault::UnknownSubcommand };
+            }
+        }
+    }
+    if !row.fits(args.len()) {
+        return Prepared { row: Some(row), hash: 0, fault: Fault::Arity };
+    }
+    let first = usize::from(row.keys.first);
+    let hash = if first == 0 { 0 } else { engine.key(args.arg(first)).hash() };
+    Prepared { row: Some(row), hash, fault: Fault::None }
 }
 
 /// Runs a request and appends its reply to `context.out`. `args` are those that were prepared.
-pub fn run(context: &mut Context<'_>, prepared: &Prepared, args: Args<'_>) -> Flow {
-    let _ = (context, prepared, args, Fault::None, Fault::Arity, Fault::UnknownSubcommand);
-    Flow::Continue
+#[inline]
+pub fn run(ctx: &mut Context<'_>, prepared: &Prepared, args: Args<'_>) -> Flow {
+    match prepared.row {
+        Some(row) if prepared.is_sound() && ctx.client.gate == 0 => {
+            ctx.client.last_command = Some(row);
+            call(ctx, &prepared.call(row, args));
+        }
+        _ => run_gated(ctx, prepared, args),
+    }
+    if ctx.client.close { Flow::Close } else { Flow::Continue }
+}
+
+/// Runs one command; its refusal becomes an error reply.
+#[inline]
+pub(crate) fn call(ctx: &mut Context<'_>, call: &Call<'_>) {
+    let start = ctx.out.len();
+    if let Err(error) = (call.row.run)(ctx, call) {
+        refuse(ctx, start, &error);
+    }
+}
+
+#[cold]
+fn refuse(ctx: &mut Context<'_>, start: usize, error: &CommandError) {
+    // What the command had begun to write is not part of the answer.
+    ctx.out.truncate(start);
+    ctx.reply().error(&error.to_string());
+}
+
+/// The request cannot simply run: something is wrong with it, or the connection is in a state
+/// that has a say.
+fn run_gated(ctx: &mut Context<'_>, prepared: &Prepared, args: Args<'_>) {
+    let start = ctx.out.len();
+    let silent = match ctx.client.reply_mode {
+        ReplyMode::On => false,
+        ReplyMode::Off => true,
+        ReplyMode::SkipNext => {
+            // For this one command; it may ask for more of the same itself.
+            ctx.client.reply_mode = ReplyMode::On;
+            ctx.client.set_gate(gate::REPLY, false);
+            true
+        }
+    };
+    let was = ctx.client.reply_mode;
+    match admit(ctx.client, prepared, &args) {
+        Err(error) => {
+            if ctx.client.gate & gate::MULTI != 0 {
+                ctx.client.transaction.broken = true;
+            }
+            refuse(ctx, start, &error);
+        }
+        Ok(row) => {
+            ctx.client.last_command = Some(row);
+            if ctx.client.gate & gate::MULTI != 0 && !row.has(flag::NOT_QUEUED) {
+                queue(ctx, prepared, row, &args);
+            } else {
+                call(ctx, &prepared.call(row, args));
+            }
+        }
+    }
+    // CLIENT REPLY ON answers although replies were off before it.
+    let turned_on = was == ReplyMode::Off && ctx.client.reply_mode == ReplyMode::On;
+    if silent && !turned_on {
+        ctx.out.truncate(start);
+    }
+}
+
+/// The command, if this client may run it now.
+fn admit(
+    client: &ClientState,
+    prepared: &Prepared,
+    args: &Args<'_>,
+) -> Result<&'static Row, CommandError> {
+    let row = match (prepared.row, prepared.fault) {
+        (Some(row), Fault::None) => row,
+        (Some(row), Fault::Arity) => return Err(CommandError::Arity(row.name)),
+        (Some(row), _) => {
+            return Err(CommandError::Quoting(format!(
+                "unknown subcommand '{}'. Try {} HELP.",
+                quoted(clipped(args.arg(1))),
+                row.name.to_uppercase()
+            )));
+        }
+        (None, _) => return Err(unknown_command(args)),
+    };
+    if !client.authenticated() && !row.has(flag::NO_AUTH) {
+        return Err(CommandError::Coded("NOAUTH Authentication required."));
+    }
+    let in_multi = client.gate & gate::MULTI != 0;
+    if client.gate & gate::SUBSCRIBED != 0
+        && client.resp == Version::V2
+        && !row.has(flag::IN_SUBSCRIBED)
+    {
+        return Err(CommandError::Quoting(format!(
+            "Can't execute '{}': only (P|S)SUBSCRIBE / (P|S)UNSUBSCRIBE / PING / QUIT / RESET \
+             are allowed in this context",
+            row.name
+        )));
+    }
+    if in_multi && row.has(flag::NO_MULTI) {
+        return Err(CommandError::Sentence("Command not allowed inside a transaction"));
+    }
+    Ok(row)
+}
+
+fn queue(ctx: &mut Context<'_>, prepared: &Prepared, row: &'static Row, args: &Args<'_>) {
+    let bytes = args.iter().map(<[u8]>::len).sum::<usize>();
+    if row.has(flag::DENYOOM)
+        && let Err(full) = ctx.session.make_room(bytes, ctx.now)
+    {
+        ctx.client.transaction.broken = true;
+        let start = ctx.out.len();
+        return refuse(ctx, start, &full.into());
+    }
+    // After an error EXEC will abort anyway: nothing more is kept.
+    if !ctx.client.transaction.broken {
+        let args = ArgVec::copy_of(args);
+        ctx.client.transaction.queued.push(Queued { args, prepared: *prepared });
+        ctx.client.transaction.queued_bytes += bytes;
+    }
+    ctx.reply().simple("QUEUED");
+}
+
+/// Repeats the beginning of the arguments, as much as Redis does.
+fn unknown_command(args: &Args<'_>) -> CommandError {
+    let mut preview = String::new();
+    for arg in args.from(1).iter() {
+        if preview.len() >= UNKNOWN_ARGUMENTS_PREVIEW_BYTES {
+            break;
+        }
+        let room = UNKNOWN_ARGUMENTS_PREVIEW_BYTES - preview.len();
+        preview.push('\'');
+        preview.push_str(&quoted(&arg[..arg.len().min(room)]));
+        preview.push_str("' ");
+    }
+    CommandError::Quoting(format!(
+        "unknown command '{}', with args beginning with: {preview}",
+        quoted(clipped(args.arg(0)))
+    ))
+}
+
+fn clipped(name: &[u8]) -> &[u8] {
+    &name[..name.len().min(UNKNOWN_ARGUMENTS_PREVIEW_BYTES)]
 }

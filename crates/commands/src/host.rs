@@ -125,10 +125,13 @@ pub struct ClientView<'a> {
     /// Commands queued by MULTI, or -1 outside of it.
     pub multi: i64,
     pub watch: usize,
+    /// Bytes received and not yet consumed; of the client that asks, its running request is part.
     pub query_buffer_bytes: usize,
     pub query_buffer_free: usize,
     pub argument_bytes: usize,
     pub multi_bytes: usize,
+    pub reply_buffer_bytes: usize,
+    pub reply_buffer_peak: usize,
     pub output_buffer_bytes: usize,
     pub output_list_len: usize,
     pub output_list_bytes: usize,
@@ -168,7 +171,7 @@ pub struct SlowEntry {
     pub id: u64,
     pub unix_s: u64,
     pub duration_us: u64,
-    /// Already shortened as Redis does (32 arguments of 128 bytes; see `redis::slowlog`).
+    /// Already shortened as Redis does (32 arguments of 128 bytes; see `redis::slow_arguments`).
     pub arguments: Vec<Vec<u8>>,
     pub addr: String,
     pub name: Vec<u8>,

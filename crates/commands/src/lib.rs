@@ -5,7 +5,6 @@
 //! [`context::Context`]. What only a server can do (configuration, other clients, pub/sub,
 //! statistics) is asked of its [`host::Host`].
 
-pub mod arguments;
 pub mod connection;
 pub mod context;
 pub mod dispatch;

@@ -10,3 +10,5 @@ pub const STRING_BYTES_MAX: usize = dolium_engine::limits::VALUE_BYTES_MAX;
 pub const EMBSTR_BYTES_MAX: usize = 44;
 /// Keys that one step of SCAN visits when COUNT is not given.
 pub const SCAN_COUNT_DEFAULT: usize = 10;
+/// Keys that KEYS asks of the engine at a time.
+pub const KEYS_STEP: usize = 1024;

@@ -1,5 +1,30 @@
 //! The Redis commands: one row each, the functions beside their family.
 
+mod bits;
 pub mod error;
+mod expiry;
+pub mod glob;
+mod help;
+mod long_double;
+pub mod number;
 pub mod row;
+pub mod table;
+
+mod connection;
+pub mod exec;
+mod key;
+mod pubsub;
+mod server;
+mod string;
 pub mod transaction;
+
+pub mod notifications;
+pub mod page;
+pub mod slow_arguments;
+
+pub use pubsub::message;
+pub use pubsub::subscribe::leave_all;
+
+/// The version of Redis whose behaviour is followed: what HELLO and INFO tell clients.
+pub const REDIS_VERSION: &str = "7.0.15";
+pub const DOLIUM_VERSION: &str = env!("CARGO_PKG_VERSION");

@@ -3,10 +3,11 @@
 //! The dispatcher, COMMAND, ACL categories and the command page all read these fields; nothing
 //! about a command is said twice.
 
-use crate::arguments::Args;
 use crate::context::Context;
+pub use crate::redis::bits::{category, flag};
 use crate::redis::error::CommandError;
 use dolium_engine::Key;
+use dolium_protocol::resp::Args;
 
 #[derive(Clone, Copy, Debug)]
 pub struct Row {
@@ -16,18 +17,101 @@ pub struct Row {
     pub arity: i8,
     pub flags: u32,
     pub keys: Keys,
-    /// ACL categories that the flags do not imply (see `redis::category`).
+    /// ACL categories, those that the flags imply included.
     pub categories: u32,
     pub group: Group,
     /// Version of Redis in which the command appeared.
     pub since: &'static str,
+    /// The version that deprecated it, and what to use.
+    pub replaced_by: Option<(&'static str, &'static str)>,
     pub complexity: &'static str,
     pub summary: &'static str,
+    /// Hints for proxies and cluster clients, as COMMAND INFO prints them.
+    pub tips: &'static [&'static str],
     pub run: Run,
     /// Position in `table::ROWS`, filled in when that is built: an index for statistics.
     pub id: u16,
     /// Number of subcommands; their rows follow this one.
     pub subcommands: u16,
+}
+
+/// A row with the least it can have; the builders below add the rest.
+pub(crate) const fn row(name: &'static str, arity: i8, flags: u32, run: Run) -> Row {
+    Row {
+        name,
+        arity,
+        flags,
+        keys: Keys::NONE,
+        categories: category::implied(flags),
+        group: Group::Generic,
+        since: "",
+        replaced_by: None,
+        complexity: "",
+        summary: "",
+        tips: &[],
+        run,
+        id: 0,
+        subcommands: 0,
+    }
+}
+
+/// What a container itself runs: nothing, because the dispatcher asks for a subcommand first.
+pub(crate) fn container(_: &mut Context<'_>, call: &Call<'_>) -> Outcome {
+    Err(CommandError::Arity(call.row.name))
+}
+
+impl Row {
+    pub(crate) const fn keys(
+        mut self,
+        first: u8,
+        last: i8,
+        step: u8,
+        access: &'static [&'static [&'static str]],
+    ) -> Row {
+        self.keys = Keys { first, last, step, access };
+        self
+    }
+
+    pub(crate) const fn categories(mut self, categories: u32) -> Row {
+        self.categories |= categories;
+        self
+    }
+
+    pub(crate) const fn tips(mut self, tips: &'static [&'static str]) -> Row {
+        self.tips = tips;
+        self
+    }
+
+    pub(crate) const fn replaced_by(mut self, since: &'static str, by: &'static str) -> Row {
+        self.replaced_by = Some((since, by));
+        self
+    }
+
+    pub(crate) const fn about(
+        mut self,
+        group: Group,
+        since: &'static str,
+        complexity: &'static str,
+        summary: &'static str,
+    ) -> Row {
+        self.group = group;
+        self.since = since;
+        self.complexity = complexity;
+        self.summary = summary;
+        self
+    }
+
+    #[inline]
+    pub fn has(&self, flag: u32) -> bool {
+        self.flags & flag != 0
+    }
+
+    /// Does a request of so many arguments, the name counted, fit?
+    #[inline]
+    pub fn fits(&self, argc: usize) -> bool {
+        let arity = usize::from(self.arity.unsigned_abs());
+        if self.arity >= 0 { argc == arity } else { argc >= arity }
+    }
 }
 
 pub type Outcome = Result<(), CommandError>;
@@ -46,38 +130,8 @@ impl<'a> Call<'a> {
     /// The first key, hashed once when the request was prepared.
     #[inline]
     pub fn key(&self) -> Key<'a> {
-        Key::from_parts(self.args.at(usize::from(self.row.keys.first)), self.hash)
+        Key::from_parts(self.args.arg(usize::from(self.row.keys.first)), self.hash)
     }
-}
-
-/// What a command does, as bits; names in COMMAND INFO are in `redis::flag_names`.
-pub mod flag {
-    pub const WRITE: u32 = 1;
-    pub const READONLY: u32 = 1 << 1;
-    /// Needs memory: refused when there is none.
-    pub const DENYOOM: u32 = 1 << 2;
-    pub const ADMIN: u32 = 1 << 3;
-    pub const PUBSUB: u32 = 1 << 4;
-    pub const NOSCRIPT: u32 = 1 << 5;
-    pub const LOADING: u32 = 1 << 6;
-    pub const STALE: u32 = 1 << 7;
-    pub const SKIP_SLOWLOG: u32 = 1 << 8;
-    pub const FAST: u32 = 1 << 9;
-    /// May be called before AUTH.
-    pub const NO_AUTH: u32 = 1 << 10;
-    pub const MAY_REPLICATE: u32 = 1 << 11;
-    pub const NO_ASYNC_LOADING: u32 = 1 << 12;
-    /// Refused inside MULTI.
-    pub const NO_MULTI: u32 = 1 << 13;
-    pub const ALLOW_BUSY: u32 = 1 << 14;
-    /// Only a container of subcommands: not to be run itself.
-    pub const CONTAINER: u32 = 1 << 15;
-    /// Runs at once inside MULTI instead of being queued.
-    pub const NOT_QUEUED: u32 = 1 << 16;
-    /// Allowed on a RESP2 connection with subscriptions.
-    pub const IN_SUBSCRIBED: u32 = 1 << 17;
-    /// Touches keys that it does not declare: a transaction with it locks every shard.
-    pub const WHOLE_STORE: u32 = 1 << 18;
 }
 
 /// Where the keys stand among the arguments.
@@ -88,8 +142,9 @@ pub struct Keys {
     /// Argument number of the last key; negative: from the end (-1 is the last argument).
     pub last: i8,
     pub step: u8,
-    /// What is done with the keys, for COMMAND INFO.
-    pub access: &'static [Access],
+    /// What is done with the keys, in COMMAND INFO's words: one list for all of them, or one for
+    /// each key.
+    pub access: &'static [&'static [&'static str]],
 }
 
 impl Keys {
@@ -104,21 +159,9 @@ impl Keys {
             argc.saturating_sub(self.last.unsigned_abs().into())
         };
         let last = last.min(argc.saturating_sub(1));
-        let range = if first == 0 { 1..=0 } else { first..=last };
-        range.step_by(usize::from(self.step).max(1))
+        let end = if first == 0 { 0 } else { last + 1 };
+        (first..end).step_by(usize::from(self.step).max(1))
     }
-}
-
-/// A key specification of COMMAND INFO.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Access {
-    /// Argument number where this specification begins.
-    pub index: u8,
-    /// Last key relative to the first; negative: from the end.
-    pub last: i8,
-    pub step: u8,
-    /// Names as COMMAND INFO prints them: `RO`, `access`, ...
-    pub flags: &'static [&'static str],
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -129,4 +172,34 @@ pub enum Group {
     Server,
     Transactions,
     PubSub,
+}
+
+impl Group {
+    /// As COMMAND DOCS names it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Group::Generic => "generic",
+            Group::String => "string",
+            Group::Connection => "connection",
+            Group::Server => "server",
+            Group::Transactions => "transactions",
+            Group::PubSub => "pubsub",
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn finds_keys_from_either_end() {
+        let all = Keys { first: 1, last: -1, step: 2, access: &[] };
+        assert_eq!(all.positions(5).collect::<Vec<_>>(), [1, 3]);
+        let two = Keys { first: 1, last: 2, step: 1, access: &[] };
+        assert_eq!(two.positions(6).collect::<Vec<_>>(), [1, 2]);
+        assert_eq!(Keys::NONE.positions(6).count(), 0);
+        let object = Keys { first: 2, last: 2, step: 1, access: &[] };
+        assert_eq!(object.positions(3).collect::<Vec<_>>(), [2]);
+    }
 }

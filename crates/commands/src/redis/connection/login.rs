@@ -1,0 +1,119 @@
+//! AUTH and HELLO.
+
+use crate::connection::gate;
+use crate::context::Context;
+use crate::redis::REDIS_VERSION;
+use crate::redis::connection::client::checked_name;
+use crate::redis::error::{CommandError, quoted};
+use crate::redis::number::parse_i64;
+use crate::redis::row::{Call, Outcome};
+use dolium_protocol::resp::Version;
+
+const WRONG_PASSWORD: CommandError =
+    CommandError::Coded("WRONGPASS invalid username-password pair or user is disabled.");
+
+pub fn auth(ctx: &mut Context<'_>, call: &Call<'_>) -> Outcome {
+    let (user, password): (&[u8], _) = match call.args.len() {
+        2 => (b"default", call.args.arg(1)),
+        3 => (call.args.arg(1), call.args.arg(2)),
+        _ => return Err(CommandError::Syntax),
+    };
+    if call.args.len() == 2 && !ctx.host.has_password() {
+        return Err(CommandError::Sentence(
+            "AUTH <password> called without any password configured for the default user. Are \
+             you sure your configuration is correct?",
+        ));
+    }
+    authenticate(ctx, user, password)?;
+    ctx.reply().ok();
+    Ok(())
+}
+
+fn authenticate(ctx: &mut Context<'_>, user: &[u8], password: &[u8]) -> Outcome {
+    if !ctx.host.check_password(user, password) {
+        return Err(WRONG_PASSWORD);
+    }
+    ctx.client.set_gate(gate::UNAUTHENTICATED, false);
+    Ok(())
+}
+
+#[derive(Default)]
+struct HelloOptions<'a> {
+    version: Option<Version>,
+    auth: Option<(&'a [u8], &'a [u8])>,
+    name: Option<&'a [u8]>,
+}
+
+impl<'a> HelloOptions<'a> {
+    fn parse(call: &Call<'a>) -> Result<Self, CommandError> {
+        let args = call.args;
+        let mut options = HelloOptions::default();
+        if let Some(version) = args.get(1) {
+            options.version = Some(match parse_i64(version) {
+                Some(2) => Version::V2,
+                Some(3) => Version::V3,
+                Some(_) => return Err(CommandError::Coded("NOPROTO unsupported protocol version")),
+                None => {
+                    return Err(CommandError::Sentence(
+                        "Protocol version is not an integer or out of range",
+                    ));
+                }
+            });
+        }
+        let mut i = 2;
+        while i < args.len() {
+            let word = args.arg(i);
+            if word.eq_ignore_ascii_case(b"AUTH") && i + 2 < args.len() {
+                options.auth = Some((args.arg(i + 1), args.arg(i + 2)));
+                i += 3;
+            } else if word.eq_ignore_ascii_case(b"SETNAME") && i + 1 < args.len() {
+                options.name = Some(checked_name(args.arg(i + 1))?);
+                i += 2;
+            } else {
+                return Err(CommandError::Quoting(format!(
+                    "Syntax error in HELLO option '{}'",
+                    quoted(word)
+                )));
+            }
+        }
+        Ok(options)
+    }
+}
+
+pub fn hello(ctx: &mut Context<'_>, call: &Call<'_>) -> Outcome {
+    let options = HelloOptions::parse(call)?;
+    if let Some((user, password)) = options.auth {
+        authenticate(ctx, user, password)?;
+    }
+    if !ctx.client.authenticated() {
+        return Err(CommandError::Coded(
+            "NOAUTH HELLO must be called with the client already authenticated, otherwise the \
+             HELLO <proto> AUTH <user> <pass> option can be used to authenticate the client and \
+             select the RESP protocol version at the same time",
+        ));
+    }
+    if let Some(name) = options.name {
+        ctx.client.name = name.to_vec();
+    }
+    if let Some(version) = options.version {
+        ctx.client.resp = version;
+    }
+    let (id, resp) = (ctx.client.id, ctx.client.resp);
+    let mut reply = ctx.reply();
+    reply.map(7);
+    for (name, value) in [("server", "redis"), ("version", REDIS_VERSION)] {
+        reply.bulk(name.as_bytes());
+        reply.bulk(value.as_bytes());
+    }
+    reply.bulk(b"proto");
+    reply.int(if resp == Version::V3 { 3 } else { 2 });
+    reply.bulk(b"id");
+    reply.int(id as i64);
+    for (name, value) in [("mode", "standalone"), ("role", "master")] {
+        reply.bulk(name.as_bytes());
+        reply.bulk(value.as_bytes());
+    }
+    reply.bulk(b"modules");
+    reply.array(0);
+    Ok(())
+}

@@ -1,0 +1,103 @@
+//! EXEC: the queue runs as one.
+//!
+//! ```text
+//!   room is made -> shards of all keys, queued and watched, are locked -> watched keys checked
+//!                -> commands run in order -> locks released
+//! ```
+//!
+//! Watched keys are locked too: were only their flags looked at, two transactions that each watch
+//! what the other writes could both succeed.
+
+use crate::connection::gate;
+use crate::context::Context;
+use crate::dispatch;
+use crate::redis::error::CommandError;
+use crate::redis::row::{Call, Outcome, Row, flag};
+use crate::redis::transaction::{Queued, Transaction, forget};
+use dolium_engine::Db;
+use dolium_protocol::resp::Args;
+
+pub fn exec(ctx: &mut Context<'_>, _: &Call<'_>) -> Outcome {
+    if ctx.client.gate & gate::MULTI == 0 {
+        return Err(CommandError::Sentence("EXEC without MULTI"));
+    }
+    if ctx.client.transaction.broken {
+        forget(ctx.client, ctx.session);
+        let line = "EXECABORT Transaction discarded because of previous errors.";
+        return Err(CommandError::Coded(line));
+    }
+    let room = room_needed(&ctx.client.transaction);
+    if room > 0 && ctx.session.make_room(room, ctx.now).is_err() {
+        forget(ctx.client, ctx.session);
+        let line = "EXECABORT Transaction discarded because of: \
+                    OOM command not allowed when used memory > 'maxmemory'.";
+        return Err(CommandError::Coded(line));
+    }
+    let keys = keys_of(ctx);
+    ctx.session.begin_transaction(keys.as_deref(), ctx.now);
+    ctx.client.transaction.running = true;
+    let changed = ctx.client.transaction.is_dirty() || watched_key_is_gone(ctx);
+    let queued = std::mem::take(&mut ctx.client.transaction.queued);
+    if changed {
+        ctx.reply().null_array();
+    } else {
+        // Out of MULTI while they run, so that they are not queued again.
+        ctx.client.set_gate(gate::MULTI, false);
+        run_all(ctx, &queued);
+    }
+    ctx.client.transaction.running = false;
+    ctx.session.end_transaction();
+    forget(ctx.client, ctx.session);
+    Ok(())
+}
+
+fn run_all(ctx: &mut Context<'_>, queued: &[Queued]) {
+    ctx.reply().array(queued.len());
+    for request in queued {
+        if let Some(row) = request.prepared.row() {
+            let call = request.prepared.call(row, request.args.view(&[]));
+            dispatch::call(ctx, &call);
+        }
+    }
+}
+
+/// Has a watched key come due since it was watched? Nobody need have met it yet.
+fn watched_key_is_gone(ctx: &Context<'_>) -> bool {
+    let watched = &ctx.client.transaction.watched;
+    watched.iter().any(|w| w.present && ctx.session.peek(w.db, &w.key(), ctx.now).is_none())
+}
+
+/// Bytes of everything that is to be stored.
+fn room_needed(transaction: &Transaction) -> usize {
+    let rows = transaction.queued.iter().filter_map(|queued| queued.prepared.row());
+    if rows.into_iter().any(|row| row.has(flag::DENYOOM)) { transaction.queued_bytes } else { 0 }
+}
+
+/// The keys to lock, or `None` for all there are.
+fn keys_of(ctx: &Context<'_>) -> Option<Vec<(Db, u64)>> {
+    let transaction = &ctx.client.transaction;
+    let mut keys: Vec<_> = transaction.watched.iter().map(|w| (w.db, w.hash)).collect();
+    let mut db = ctx.db();
+    for queued in &transaction.queued {
+        let args = queued.args.view(&[]);
+        let Some(row) = queued.prepared.row() else { continue };
+        if needs_all(row, &args) {
+            return None;
+        }
+        if row.name == "select" {
+            // What it selects, if it will succeed, is where the following keys are.
+            match crate::redis::number::parse_i64(args.arg(1)).map(u16::try_from) {
+                Some(Ok(index)) if index < ctx.session.engine().databases() => db = Db(index),
+                _ => {}
+            }
+        }
+        let positions = row.keys.positions(args.len());
+        keys.extend(positions.map(|i| (db, ctx.key(args.arg(i)).hash())));
+    }
+    Some(keys)
+}
+
+/// Commands whose keys are not all declared, or not all in the client's database.
+fn needs_all(row: &Row, args: &Args<'_>) -> bool {
+    row.has(flag::WHOLE_STORE) || (row.name == "copy" && args.len() > 3) || row.name == "reset"
+}

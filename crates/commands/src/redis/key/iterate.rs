@@ -1,0 +1,109 @@
+//! KEYS, SCAN, RANDOMKEY: names by the way they are stored.
+
+use crate::context::Context;
+use crate::limits::{KEYS_STEP, SCAN_COUNT_DEFAULT};
+use crate::redis::error::CommandError;
+use crate::redis::glob::{self, Case};
+use crate::redis::key::presence::kind_name;
+use crate::redis::number::{cursor, integer};
+use crate::redis::row::{Call, Outcome};
+use dolium_protocol::number::Decimal;
+use dolium_protocol::resp::Args;
+use std::collections::HashSet;
+
+pub fn keys(ctx: &mut Context<'_>, call: &Call<'_>) -> Outcome {
+    let (db, pattern) = (ctx.db(), call.args.arg(1));
+    if glob::is_literal(pattern) {
+        let found = ctx.session.peek(db, &ctx.key(pattern), ctx.now).is_some();
+        let mut reply = ctx.reply();
+        reply.array(usize::from(found));
+        if found {
+            reply.bulk(pattern);
+        }
+        return Ok(());
+    }
+    // The iteration may meet a key twice when the store grows meanwhile; KEYS names it once.
+    let mut names = HashSet::<Box<[u8]>>::new();
+    let mut cursor = 0;
+    loop {
+        cursor = ctx.session.scan(db, cursor, KEYS_STEP, ctx.now, |name, _| {
+            if glob::matches(pattern, name, Case::Sensitive) {
+                names.insert(name.into());
+            }
+        });
+        if cursor == 0 {
+            break;
+        }
+    }
+    let mut reply = ctx.reply();
+    reply.array(names.len());
+    for name in &names {
+        reply.bulk(name);
+    }
+    Ok(())
+}
+
+struct ScanOptions<'a> {
+    pattern: Option<&'a [u8]>,
+    kind: Option<&'a [u8]>,
+    count: usize,
+}
+
+impl<'a> ScanOptions<'a> {
+    fn parse(args: &Args<'a>) -> Result<Self, CommandError> {
+        let mut options = ScanOptions { pattern: None, kind: None, count: SCAN_COUNT_DEFAULT };
+        let mut i = 2;
+        while i < args.len() {
+            let (word, value) = (args.arg(i), args.get(i + 1).ok_or(CommandError::Syntax)?);
+            if word.eq_ignore_ascii_case(b"COUNT") {
+                let count = integer(value)?;
+                options.count = usize::try_from(count).map_err(|_| CommandError::Syntax)?;
+                if count == 0 {
+                    return Err(CommandError::Syntax);
+                }
+            } else if word.eq_ignore_ascii_case(b"MATCH") {
+                // A lone star leaves nothing out: no need to compare.
+                options.pattern = (value != b"*").then_some(value);
+            } else if word.eq_ignore_ascii_case(b"TYPE") {
+                options.kind = Some(value);
+            } else {
+                return Err(CommandError::Syntax);
+            }
+            i += 2;
+        }
+        Ok(options)
+    }
+}
+
+pub fn scan(ctx: &mut Context<'_>, call: &Call<'_>) -> Outcome {
+    let invalid = CommandError::Sentence("invalid cursor");
+    let cursor = cursor(call.args.arg(1)).ok_or(invalid)?;
+    let options = ScanOptions::parse(&call.args)?;
+    let mut names: Vec<Vec<u8>> = Vec::new();
+    let next = ctx.session.scan(ctx.db(), cursor, options.count, ctx.now, |name, found| {
+        let named = |kind: &[u8]| kind.eq_ignore_ascii_case(kind_name(found.kind).as_bytes());
+        if options.pattern.is_none_or(|p| glob::matches(p, name, Case::Sensitive))
+            && options.kind.is_none_or(named)
+        {
+            names.push(name.to_vec());
+        }
+    });
+    let mut reply = ctx.reply();
+    reply.array(2);
+    reply.bulk(Decimal::unsigned(next).as_bytes());
+    reply.array(names.len());
+    for name in &names {
+        reply.bulk(name);
+    }
+    Ok(())
+}
+
+pub fn randomkey(ctx: &mut Context<'_>, _: &Call<'_>) -> Outcome {
+    let mut name = Vec::new();
+    if ctx.session.random_key(ctx.db(), ctx.host.random(), ctx.now, &mut name) {
+        ctx.reply().bulk(&name);
+    } else {
+        ctx.reply().null();
+    }
+    Ok(())
+}

@@ -1,0 +1,35 @@
+//! EXISTS, TOUCH, TYPE.
+
+use crate::context::Context;
+use crate::redis::row::{Call, Outcome};
+use dolium_engine::Kind;
+
+pub fn exists(ctx: &mut Context<'_>, call: &Call<'_>) -> Outcome {
+    let (db, now) = (ctx.db(), ctx.now);
+    let keys = call.args.from(1);
+    let found = keys.iter().filter(|key| ctx.session.peek(db, &ctx.key(key), now).is_some());
+    let count = found.count();
+    ctx.reply().int(count as i64);
+    Ok(())
+}
+
+pub fn touch(ctx: &mut Context<'_>, call: &Call<'_>) -> Outcome {
+    let (db, now) = (ctx.db(), ctx.now);
+    let keys = call.args.from(1);
+    let count = keys.iter().filter(|key| ctx.session.touch(db, &ctx.key(key), now)).count();
+    ctx.reply().int(count as i64);
+    Ok(())
+}
+
+pub fn type_of(ctx: &mut Context<'_>, call: &Call<'_>) -> Outcome {
+    let found = ctx.session.peek(ctx.db(), &call.key(), ctx.now);
+    ctx.reply().simple(found.map_or("none", |found| kind_name(found.kind)));
+    Ok(())
+}
+
+/// As TYPE and SCAN TYPE name it.
+pub fn kind_name(kind: Kind) -> &'static str {
+    match kind {
+        Kind::String => "string",
+    }
+}

@@ -1,0 +1,146 @@
+//! RENAME, RENAMENX, COPY, MOVE: a value gets another key or another database.
+
+use crate::context::Context;
+use crate::redis::error::CommandError;
+use crate::redis::number::database;
+use crate::redis::row::{Call, Outcome};
+use dolium_engine::{
+    Db, Deadline, Encoding, Event, Flags, Found, Guard, Key, NEVER, Put, StoreError, Value,
+};
+
+/// A key in a database.
+type Place<'k> = (Db, Key<'k>);
+
+pub fn rename(ctx: &mut Context<'_>, call: &Call<'_>) -> Outcome {
+    move_value(ctx, call, Existing::Replaced)?;
+    ctx.reply().ok();
+    Ok(())
+}
+
+pub fn renamenx(ctx: &mut Context<'_>, call: &Call<'_>) -> Outcome {
+    let moved = move_value(ctx, call, Existing::Kept)?;
+    ctx.reply().int(i64::from(moved));
+    Ok(())
+}
+
+/// What becomes of a key that already has the new name.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Existing {
+    Kept,
+    Replaced,
+}
+
+fn move_value(
+    ctx: &Context<'_>,
+    call: &Call<'_>,
+    existing: Existing,
+) -> Result<bool, CommandError> {
+    let db = ctx.db();
+    let (from, to) = ((db, call.key()), (db, ctx.key(call.args.arg(2))));
+    let (mut guard, found) = lock(ctx, from, to)?;
+    let found = found.ok_or(CommandError::NoSuchKey)?;
+    if from.1.bytes() == to.1.bytes() {
+        return Ok(existing == Existing::Replaced);
+    }
+    if existing == Existing::Kept && guard.find(db, &to.1).is_some() {
+        return Ok(false);
+    }
+    duplicate(&mut guard, from, to, &found, Event::RenameTo)?;
+    guard.remove(db, &from.1, Event::RenameFrom);
+    Ok(true)
+}
+
+pub fn move_key(ctx: &mut Context<'_>, call: &Call<'_>) -> Outcome {
+    let target = database(call.args.arg(2), ctx.session.engine().databases())?;
+    if target == ctx.db() {
+        return Err(CommandError::SameObject);
+    }
+    let (from, to) = ((ctx.db(), call.key()), (target, call.key()));
+    let (mut guard, found) = lock(ctx, from, to)?;
+    let moved = match found {
+        Some(found) if guard.find(to.0, &to.1).is_none() => {
+            duplicate(&mut guard, from, to, &found, Event::MoveTo)?;
+            guard.remove(from.0, &from.1, Event::MoveFrom)
+        }
+        _ => false,
+    };
+    drop(guard);
+    ctx.reply().int(i64::from(moved));
+    Ok(())
+}
+
+pub fn copy(ctx: &mut Context<'_>, call: &Call<'_>) -> Outcome {
+    let mut target = ctx.db();
+    let mut replace = false;
+    let mut i = 3;
+    while i < call.args.len() {
+        let word = call.args.arg(i);
+        if word.eq_ignore_ascii_case(b"REPLACE") {
+            replace = true;
+        } else if word.eq_ignore_ascii_case(b"DB") && i + 1 < call.args.len() {
+            i += 1;
+            target = database(call.args.arg(i), ctx.session.engine().databases())?;
+        } else {
+            return Err(CommandError::Syntax);
+        }
+        i += 1;
+    }
+    let (from, to) = ((ctx.db(), call.key()), (target, ctx.key(call.args.arg(2))));
+    if from.0 == to.0 && from.1.bytes() == to.1.bytes() {
+        return Err(CommandError::SameObject);
+    }
+    let (mut guard, found) = lock(ctx, from, to)?;
+    let copied = match found {
+        Some(found) if replace || guard.find(to.0, &to.1).is_none() => {
+            duplicate(&mut guard, from, to, &found, Event::CopyTo)?;
+            true
+        }
+        _ => false,
+    };
+    drop(guard);
+    ctx.reply().int(i64::from(copied));
+    Ok(())
+}
+
+/// Makes room for a second value, locks both places and finds the first.
+fn lock<'s>(
+    ctx: &Context<'s>,
+    from: Place<'_>,
+    to: Place<'_>,
+) -> Result<(Guard<'s>, Option<Found>), StoreError> {
+    let len = ctx.session.peek(from.0, &from.1, ctx.now).map_or(0, |found| found.len);
+    ctx.make_room(to.1.bytes().len() + len)?;
+    let places = [(from.0, from.1.hash()), (to.0, to.1.hash())];
+    let mut guard = ctx.session.write_many(&places, ctx.now);
+    let found = guard.find(from.0, &from.1);
+    Ok((guard, found))
+}
+
+/// Stores what is at `from` at `to` as well, with its deadline, flags and encoding.
+fn duplicate(
+    guard: &mut Guard<'_>,
+    from: Place<'_>,
+    to: Place<'_>,
+    found: &Found,
+    event: Event,
+) -> Result<(), StoreError> {
+    let mut bytes = Vec::new();
+    let value = match found.encoding {
+        Encoding::Int => Value::Int(guard.int(from.0, &from.1).unwrap_or_default()),
+        encoding => {
+            guard.value(from.0, &from.1, &mut bytes);
+            match encoding {
+                Encoding::Raw => Value::Parts([&bytes, b"", b""]),
+                _ => Value::Bytes(&bytes),
+            }
+        }
+    };
+    let deadline = match found.deadline {
+        NEVER => Deadline::Never,
+        at => Deadline::At(at),
+    };
+    let put =
+        Put { value, deadline, flags: Flags::Set(found.flags), unique: false, marks: 0, event };
+    guard.put(to.0, &to.1, &put)?;
+    Ok(())
+}

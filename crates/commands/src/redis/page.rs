@@ -1,0 +1,76 @@
+//! The command page, `docs/commands.md`, made from the rows.
+
+use crate::redis::bits::{category, flag};
+use crate::redis::row::{Group, Row};
+use crate::redis::table;
+use std::fmt::Write;
+
+const GROUPS: [(Group, &str); 6] = [
+    (Group::String, "Strings"),
+    (Group::Generic, "Keys"),
+    (Group::Connection, "Connection"),
+    (Group::Transactions, "Transactions"),
+    (Group::PubSub, "Publish and subscribe"),
+    (Group::Server, "Server"),
+];
+
+/// The page as it should be.
+pub fn page() -> String {
+    let mut page = String::from(
+        "# Commands\n\n\
+         Made from the rows in `crates/commands/src/redis/table/`; \
+         `DOLIUM_WRITE_PAGES=1 cargo test -p dolium-commands` writes it anew.\n\n\
+         Arity counts the name; a negative number is the least. Since: the version of Redis in \
+         which the command appeared.\n",
+    );
+    for (group, title) in GROUPS {
+        // Writing to a string cannot fail.
+        let _ = write!(
+            page,
+            "\n## {title}\n\n\
+             | Command | Arity | What it does | Complexity | Flags | Categories | Since |\n\
+             |---|---|---|---|---|---|---|\n"
+        );
+        let mut rows: Vec<&Row> = table::ROWS.iter().filter(|row| row.group == group).collect();
+        rows.sort_by_key(|row| row.name);
+        for row in rows {
+            write_row(&mut page, row);
+        }
+    }
+    page
+}
+
+fn write_row(page: &mut String, row: &Row) {
+    let deprecated = row.replaced_by.map_or_else(String::new, |(since, by)| {
+        format!(" Deprecated since {since}: {}.", by.replace('!', ""))
+    });
+    let _ = writeln!(
+        page,
+        "| `{}` | {} | {}{deprecated} | {} | {} | {} | {} |",
+        row.name.replace('|', " ").to_uppercase(),
+        row.arity,
+        row.summary,
+        row.complexity,
+        names(row.flags, &flag::NAMES, ""),
+        names(row.categories, &category::NAMES, "@"),
+        row.since,
+    );
+}
+
+fn names(bits: u32, names: &[(u32, &str)], prefix: &str) -> String {
+    let chosen = names.iter().filter(|(bit, _)| bits & bit != 0);
+    chosen.map(|(_, name)| format!("{prefix}{name}")).collect::<Vec<_>>().join(" ")
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn the_page_in_docs_is_the_one_the_rows_make() {
+        let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/commands.md");
+        if std::env::var_os("DOLIUM_WRITE_PAGES").is_some() {
+            std::fs::write(path, super::page()).unwrap();
+        }
+        let written = std::fs::read_to_string(path).unwrap_or_default();
+        assert!(written == super::page(), "docs/commands.md is not up to date: see its head");
+    }
+}

@@ -1,0 +1,209 @@
+//! COMMAND, COMMAND INFO, DOCS, COUNT, GETKEYS: the table, told to clients.
+
+use crate::context::Context;
+use crate::redis::bits::{category, flag};
+use crate::redis::error::CommandError;
+use crate::redis::help;
+use crate::redis::row::{Call, Outcome, Row};
+use crate::redis::table;
+use dolium_protocol::resp::{Args, RespWriter};
+
+pub fn all(ctx: &mut Context<'_>, _: &Call<'_>) -> Outcome {
+    let mut reply = ctx.reply();
+    reply.array(table::commands().count());
+    table::commands().for_each(|row| write_row(&mut reply, row));
+    Ok(())
+}
+
+pub fn count(ctx: &mut Context<'_>, _: &Call<'_>) -> Outcome {
+    ctx.reply().int(table::commands().count() as i64);
+    Ok(())
+}
+
+pub fn info(ctx: &mut Context<'_>, call: &Call<'_>) -> Outcome {
+    if call.args.len() == 2 {
+        return all(ctx, call);
+    }
+    let names = call.args.from(2);
+    let mut reply = ctx.reply();
+    reply.array(names.len());
+    for name in names.iter() {
+        match table::find_full(name) {
+            Some(row) => write_row(&mut reply, row),
+            None => reply.null_array(),
+        }
+    }
+    Ok(())
+}
+
+fn write_row(reply: &mut RespWriter<'_>, row: &Row) {
+    reply.array(10);
+    reply.bulk(row.name.as_bytes());
+    reply.int(i64::from(row.arity));
+    write_names(reply, row.flags, &flag::NAMES, "");
+    for number in [i64::from(row.keys.first), row.keys.last.into(), row.keys.step.into()] {
+        reply.int(number);
+    }
+    write_names(reply, row.categories, &category::NAMES, "@");
+    reply.set(row.tips.len());
+    for tip in row.tips {
+        reply.bulk(tip.as_bytes());
+    }
+    write_key_specifications(reply, row);
+    let subcommands = table::subcommands(row);
+    if subcommands.is_empty() {
+        reply.set(0);
+    } else {
+        reply.array(subcommands.len());
+        subcommands.iter().for_each(|sub| write_row(reply, sub));
+    }
+}
+
+fn write_names(reply: &mut RespWriter<'_>, bits: u32, names: &[(u32, &str)], prefix: &str) {
+    let chosen = || names.iter().filter(|(bit, _)| bits & bit != 0);
+    reply.set(chosen().count());
+    for (_, name) in chosen() {
+        reply.simple(&format!("{prefix}{name}"));
+    }
+}
+
+fn write_key_specifications(reply: &mut RespWriter<'_>, row: &Row) {
+    let keys = row.keys;
+    reply.set(keys.access.len());
+    for (i, access) in keys.access.iter().enumerate() {
+        // One specification is for all keys; several are for one key each.
+        let last = match keys.last {
+            _ if keys.access.len() > 1 => 0,
+            last if last < 0 => last,
+            last => last - keys.first as i8,
+        };
+        reply.map(3);
+        reply.bulk(b"flags");
+        write_access(reply, access);
+        reply.bulk(b"begin_search");
+        reply.map(2);
+        reply.bulk(b"type");
+        reply.bulk(b"index");
+        reply.bulk(b"spec");
+        reply.map(1);
+        reply.bulk(b"index");
+        reply.int(i64::from(keys.first) + i as i64);
+        reply.bulk(b"find_keys");
+        reply.map(2);
+        reply.bulk(b"type");
+        reply.bulk(b"range");
+        reply.bulk(b"spec");
+        reply.map(3);
+        for (name, value) in [("lastkey", last.into()), ("keystep", keys.step.into()), ("limit", 0)]
+        {
+            reply.bulk(name.as_bytes());
+            reply.int(value);
+        }
+    }
+}
+
+fn write_access(reply: &mut RespWriter<'_>, access: &[&str]) {
+    reply.set(access.len());
+    access.iter().for_each(|word| reply.simple(word));
+}
+
+pub fn docs(ctx: &mut Context<'_>, call: &Call<'_>) -> Outcome {
+    let rows: Vec<&Row> = if call.args.len() == 2 {
+        table::commands().collect()
+    } else {
+        call.args.from(2).iter().filter_map(table::find_full).collect()
+    };
+    let mut reply = ctx.reply();
+    reply.map(rows.len());
+    rows.iter().for_each(|row| write_docs(&mut reply, row));
+    Ok(())
+}
+
+fn write_docs(reply: &mut RespWriter<'_>, row: &Row) {
+    let subcommands = table::subcommands(row);
+    reply.bulk(row.name.as_bytes());
+    let deprecated = if row.replaced_by.is_some() { 3 } else { 0 };
+    reply.map(4 + deprecated + usize::from(!subcommands.is_empty()));
+    for (name, text) in [
+        ("summary", row.summary),
+        ("since", row.since),
+        ("group", row.group.name()),
+        ("complexity", row.complexity),
+    ] {
+        reply.bulk(name.as_bytes());
+        reply.bulk(text.as_bytes());
+    }
+    if let Some((since, by)) = row.replaced_by {
+        reply.bulk(b"doc_flags");
+        reply.set(1);
+        reply.simple("deprecated");
+        for (name, text) in [("deprecated_since", since), ("replaced_by", by)] {
+            reply.bulk(name.as_bytes());
+            reply.bulk(text.as_bytes());
+        }
+    }
+    if !subcommands.is_empty() {
+        reply.bulk(b"subcommands");
+        reply.map(subcommands.len());
+        subcommands.iter().for_each(|sub| write_docs(reply, sub));
+    }
+}
+
+pub fn getkeys(ctx: &mut Context<'_>, call: &Call<'_>) -> Outcome {
+    let (args, row) = whole_command(call)?;
+    let mut reply = ctx.reply();
+    reply.array(row.keys.positions(args.len()).count());
+    for i in row.keys.positions(args.len()) {
+        reply.bulk(args.arg(i));
+    }
+    Ok(())
+}
+
+pub fn getkeysandflags(ctx: &mut Context<'_>, call: &Call<'_>) -> Outcome {
+    let (args, row) = whole_command(call)?;
+    let mut reply = ctx.reply();
+    reply.array(row.keys.positions(args.len()).count());
+    for (i, position) in row.keys.positions(args.len()).enumerate() {
+        reply.array(2);
+        reply.bulk(args.arg(position));
+        let access = row.keys.access;
+        write_access(&mut reply, access.get(i).or(access.first()).copied().unwrap_or_default());
+    }
+    Ok(())
+}
+
+/// The command after `COMMAND GETKEYS`, which must be one that has keys.
+fn whole_command<'a>(call: &Call<'a>) -> Result<(Args<'a>, &'static Row), CommandError> {
+    let args = call.args.from(2);
+    let unknown = CommandError::Sentence("Invalid command specified");
+    let mut row = table::find(args.arg(0)).ok_or(unknown.clone())?;
+    if row.subcommands > 0 {
+        row = args.get(1).and_then(|name| table::subcommand(row, name)).ok_or(unknown)?;
+    }
+    if row.keys.first == 0 {
+        return Err(CommandError::Sentence("The command has no key arguments"));
+    }
+    if !row.fits(args.len()) {
+        return Err(CommandError::Sentence("Invalid number of arguments specified for command"));
+    }
+    Ok((args, row))
+}
+
+pub fn help(ctx: &mut Context<'_>, _: &Call<'_>) -> Outcome {
+    help::reply(
+        ctx,
+        "COMMAND",
+        &[
+            ("(no subcommand)", "The rows of all commands."),
+            ("COUNT", "The number of commands."),
+            ("DOCS [<command> ...]", "What commands are for."),
+            ("GETKEYS <full-command>", "The keys of a whole command."),
+            ("GETKEYSANDFLAGS <full-command>", "Its keys and what it does with them."),
+            ("INFO [<command> ...]", "The rows of commands."),
+            (
+                "LIST [FILTERBY (MODULE <name>|ACLCAT <category>|PATTERN <pattern>)]",
+                "The names of commands.",
+            ),
+        ],
+    )
+}

@@ -1,0 +1,121 @@
+//! MEMORY: where it goes.
+
+use crate::context::Context;
+use crate::redis::error::CommandError;
+use crate::redis::help;
+use crate::redis::number::integer;
+use crate::redis::row::{Call, Outcome};
+use dolium_engine::Db;
+use dolium_protocol::resp::RespWriter;
+
+pub fn usage(ctx: &mut Context<'_>, call: &Call<'_>) -> Outcome {
+    let args = call.args;
+    let mut i = 3;
+    while i < args.len() {
+        if !args.arg(i).eq_ignore_ascii_case(b"SAMPLES") || i + 1 >= args.len() {
+            return Err(CommandError::Syntax);
+        }
+        // Nothing is sampled: the size of an item is known. The number is still checked.
+        if integer(args.arg(i + 1))? < 0 {
+            return Err(CommandError::Syntax);
+        }
+        i += 2;
+    }
+    match ctx.session.peek(ctx.db(), &call.key(), ctx.now) {
+        Some(found) => ctx.reply().int(found.block_bytes as i64),
+        None => ctx.reply().null(),
+    }
+    Ok(())
+}
+
+/// One line of MEMORY STATS.
+enum Field {
+    Number(&'static str, u64),
+    Ratio(&'static str, f64),
+    Database(Db, u64),
+}
+
+pub fn stats(ctx: &mut Context<'_>, _: &Call<'_>) -> Outcome {
+    let engine = ctx.session.engine();
+    let (store, server) = (engine.memory(), ctx.host.memory());
+    let data = store.live.saturating_sub(store.index);
+    let total = store.committed + server.startup + server.client_buffers;
+    let mut fields = vec![
+        Field::Number("peak.allocated", server.peak.max(total)),
+        Field::Number("total.allocated", total),
+        Field::Number("startup.allocated", server.startup),
+        Field::Number("clients.normal", server.client_buffers),
+    ];
+    for db in (0..engine.databases()).map(Db) {
+        if engine.len(db) > 0 {
+            // The index is shared by all databases: each has the part of its keys.
+            fields.push(Field::Database(db, portion(store.index, engine.len(db), store.items)));
+        }
+    }
+    let overhead = total.saturating_sub(data);
+    fields.extend([
+        Field::Number("overhead.total", overhead),
+        Field::Number("keys.count", store.items),
+        Field::Number("keys.bytes-per-key", store.live.checked_div(store.items).unwrap_or(0)),
+        Field::Number("dataset.bytes", data),
+        Field::Ratio("dataset.percentage", percentage(data, total)),
+        Field::Ratio("peak.percentage", percentage(total, server.peak.max(total))),
+        Field::Number("allocator.allocated", store.live),
+        Field::Number("allocator.active", store.committed),
+        Field::Number("allocator.resident", server.resident),
+        Field::Ratio("allocator-fragmentation.ratio", ratio(store.committed, store.live)),
+        Field::Number("allocator-fragmentation.bytes", store.committed.saturating_sub(store.live)),
+        Field::Ratio("fragmentation", ratio(server.resident, total)),
+        Field::Number("fragmentation.bytes", server.resident.saturating_sub(total)),
+    ]);
+    write_fields(&mut ctx.reply(), &fields);
+    Ok(())
+}
+
+fn write_fields(reply: &mut RespWriter<'_>, fields: &[Field]) {
+    reply.map(fields.len());
+    for field in fields {
+        match field {
+            Field::Number(name, value) => {
+                reply.bulk(name.as_bytes());
+                reply.int(*value as i64);
+            }
+            Field::Ratio(name, value) => {
+                reply.bulk(name.as_bytes());
+                reply.double(*value);
+            }
+            Field::Database(db, index) => {
+                reply.bulk(format!("db.{}", db.0).as_bytes());
+                reply.map(1);
+                reply.bulk(b"overhead.hashtable.main");
+                reply.int(*index as i64);
+            }
+        }
+    }
+}
+
+fn portion(bytes: u64, part: u64, whole: u64) -> u64 {
+    (u128::from(bytes) * u128::from(part) / u128::from(whole.max(part).max(1))) as u64
+}
+
+fn ratio(a: u64, b: u64) -> f64 {
+    if b == 0 { 0.0 } else { a as f64 / b as f64 }
+}
+
+fn percentage(a: u64, b: u64) -> f64 {
+    ratio(a, b) * 100.0
+}
+
+pub fn help(ctx: &mut Context<'_>, _: &Call<'_>) -> Outcome {
+    help::reply(
+        ctx,
+        "MEMORY",
+        &[
+            ("STATS", "Memory by purpose."),
+            (
+                "USAGE <key> [SAMPLES <count>]",
+                "The bytes that <key> and its value take. Nothing is sampled: <count> is ignored.",
+            ),
+        ],
+    )
+}

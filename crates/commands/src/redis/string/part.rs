@@ -1,0 +1,65 @@
+//! APPEND and SETRANGE: changes to a part of a value.
+
+use crate::context::Context;
+use crate::limits::STRING_BYTES_MAX;
+use crate::redis::error::CommandError;
+use crate::redis::number::{integer, value};
+use crate::redis::row::{Call, Outcome};
+use crate::redis::string::keeping;
+use dolium_engine::{Event, Value};
+
+pub fn append(ctx: &mut Context<'_>, call: &Call<'_>) -> Outcome {
+    let (db, key, tail) = (ctx.db(), call.key(), call.args.arg(2));
+    let before = ctx.session.peek(db, &key, ctx.now).map_or(0, |found| found.len);
+    ctx.make_room(key.bytes().len() + before + tail.len())?;
+    let mut guard = ctx.session.write(db, &key, ctx.now);
+    let mut old = Vec::new();
+    let value = match guard.find(db, &key) {
+        // A first APPEND stores what SET would.
+        None => value(tail),
+        Some(_) => {
+            guard.value(db, &key, &mut old);
+            Value::Parts([&old, tail, b""])
+        }
+    };
+    let len = fits(old.len(), tail.len())?;
+    guard.put(db, &key, &keeping(value, Event::Append))?;
+    drop(guard);
+    ctx.reply().int(len as i64);
+    Ok(())
+}
+
+pub fn setrange(ctx: &mut Context<'_>, call: &Call<'_>) -> Outcome {
+    let (db, key, patch) = (ctx.db(), call.key(), call.args.arg(3));
+    let offset = integer(call.args.arg(2))?;
+    let offset = usize::try_from(offset).map_err(|_| CommandError::OffsetOutOfRange)?;
+    let before = ctx.session.peek(db, &key, ctx.now).map_or(0, |found| found.len);
+    if patch.is_empty() {
+        // Nothing to write: not even an empty key is made.
+        ctx.reply().int(before as i64);
+        return Ok(());
+    }
+    let end = fits(offset, patch.len())?;
+    ctx.make_room(key.bytes().len() + before.max(end))?;
+    let mut guard = ctx.session.write(db, &key, ctx.now);
+    let mut bytes = Vec::new();
+    if guard.find(db, &key).is_some() {
+        guard.value(db, &key, &mut bytes);
+    }
+    if bytes.len() < end {
+        bytes.resize(end, 0);
+    }
+    bytes[offset..end].copy_from_slice(patch);
+    guard.put(db, &key, &keeping(Value::Parts([&bytes, b"", b""]), Event::SetRange))?;
+    drop(guard);
+    ctx.reply().int(bytes.len() as i64);
+    Ok(())
+}
+
+/// The sum, if a string may be so long.
+fn fits(before: usize, more: usize) -> Result<usize, CommandError> {
+    match before.checked_add(more) {
+        Some(len) if len <= STRING_BYTES_MAX => Ok(len),
+        _ => Err(CommandError::StringTooLong),
+    }
+}

@@ -1,0 +1,102 @@
+//! GET, MGET, STRLEN, GETRANGE: reads, which take no lock.
+
+use crate::context::Context;
+use crate::redis::number::integer;
+use crate::redis::row::{Call, Outcome};
+use dolium_engine::Key;
+use dolium_protocol::resp::RespWriter;
+
+pub fn get(ctx: &mut Context<'_>, call: &Call<'_>) -> Outcome {
+    let version = ctx.client.resp;
+    let found = ctx.session.get(ctx.client.db, &call.key(), ctx.now, ctx.out, |found, out| {
+        RespWriter::new(out, version).bulk_header(found.len);
+    });
+    match found {
+        Some(_) => ctx.reply().bulk_end(),
+        None => ctx.reply().null(),
+    }
+    Ok(())
+}
+
+pub fn mget(ctx: &mut Context<'_>, call: &Call<'_>) -> Outcome {
+    let engine = ctx.session.engine();
+    let mut keys: Vec<Key<'_>> = Vec::with_capacity(call.args.len() - 1);
+    keys.push(call.key());
+    keys.extend(call.args.from(2).iter().map(|bytes| engine.key(bytes)));
+    ctx.reply().array(keys.len());
+    let version = ctx.client.resp;
+    // A value's end is written with the head of what follows it.
+    let mut open = false;
+    ctx.session.get_many(ctx.client.db, &keys, ctx.now, ctx.out, |i, found, out| {
+        let mut reply = RespWriter::new(out, version);
+        if i > 0 && open {
+            reply.bulk_end();
+        }
+        open = found.is_some();
+        match found {
+            Some(found) => reply.bulk_header(found.len),
+            None => reply.null(),
+        }
+    });
+    if open {
+        ctx.reply().bulk_end();
+    }
+    Ok(())
+}
+
+pub fn strlen(ctx: &mut Context<'_>, call: &Call<'_>) -> Outcome {
+    let len = ctx.session.peek(ctx.db(), &call.key(), ctx.now).map_or(0, |found| found.len);
+    ctx.reply().int(len as i64);
+    Ok(())
+}
+
+pub fn getrange(ctx: &mut Context<'_>, call: &Call<'_>) -> Outcome {
+    let (start, end) = (integer(call.args.arg(2))?, integer(call.args.arg(3))?);
+    let version = ctx.client.resp;
+    let (db, key) = (ctx.client.db, call.key());
+    let found = ctx.session.get_range(db, &key, ctx.now, ctx.out, |found, out| {
+        let (from, to) = range(start, end, found.len);
+        RespWriter::new(out, version).bulk_header(to - from);
+        (from, to)
+    });
+    match found {
+        Some(_) => ctx.reply().bulk_end(),
+        None => ctx.reply().bulk(b""),
+    }
+    Ok(())
+}
+
+/// First and last byte, negative from the end, as positions `from..to` within `len`.
+fn range(start: i64, end: i64, len: usize) -> (usize, usize) {
+    let at = |i: i64| if i < 0 { (len as i64).saturating_add(i).max(0) } else { i };
+    // Both before the beginning and crossed: nothing, although clamping would meet at byte 0.
+    if start < 0 && end < 0 && start > end {
+        return (0, 0);
+    }
+    let (from, to) = (at(start), at(end).min(len as i64 - 1));
+    if len == 0 || from > to { (0, 0) } else { (from as usize, to as usize + 1) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::range;
+
+    #[test]
+    fn ranges_are_clamped_as_in_redis() {
+        for ((start, end), expected) in [
+            ((0, 3), (0, 4)),
+            ((0, -1), (0, 11)),
+            ((-4, -1), (7, 11)),
+            ((5, 3), (0, 0)),
+            ((5, 5000), (5, 11)),
+            ((-5000, 10_000), (0, 11)),
+            ((-1, -5000), (0, 0)),
+            ((-5000, -5000), (0, 1)),
+            ((11, 12), (0, 0)),
+            ((i64::MIN, i64::MAX), (0, 11)),
+        ] {
+            assert_eq!(range(start, end, 11), expected, "{start} {end}");
+        }
+        assert_eq!(range(0, -1, 0), (0, 0));
+    }
+}

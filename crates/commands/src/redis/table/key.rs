@@ -1,0 +1,181 @@
+//! Rows of the commands that work on keys of any type.
+
+use crate::redis::key::{deadline, delete, expire, iterate, object, presence, relocate};
+use crate::redis::row::{Group, Row, category, container, flag, row};
+
+pub(super) const ROWS: &[Row] = &[
+    row("del", -2, flag::WRITE, delete::del)
+        .keys(1, -1, 1, &[&["RM", "delete"]])
+        .categories(category::KEYSPACE)
+        .tips(&["request_policy:multi_shard", "response_policy:agg_sum"])
+        .about(Group::Generic, "1.0.0", "O(N) with N the number of keys", "Deletes keys."),
+    row("unlink", -2, flag::WRITE | flag::FAST, delete::del)
+        .keys(1, -1, 1, &[&["RM", "delete"]])
+        .categories(category::KEYSPACE)
+        .tips(&["request_policy:multi_shard", "response_policy:agg_sum"])
+        .about(
+            Group::Generic,
+            "4.0.0",
+            "O(N) with N the number of keys",
+            "Deletes keys; the same as DEL here, which never waits for memory.",
+        ),
+    row("exists", -2, flag::READONLY | flag::FAST, presence::exists)
+        .keys(1, -1, 1, &[&["RO"]])
+        .categories(category::KEYSPACE)
+        .tips(&["request_policy:multi_shard", "response_policy:agg_sum"])
+        .about(
+            Group::Generic,
+            "1.0.0",
+            "O(N) with N the number of keys",
+            "How many of the keys exist.",
+        ),
+    row("type", 2, flag::READONLY | flag::FAST, presence::type_of)
+        .keys(1, 1, 1, &[&["RO"]])
+        .categories(category::KEYSPACE)
+        .about(Group::Generic, "1.0.0", "O(1)", "The type of the value at a key."),
+    row("touch", -2, flag::READONLY | flag::FAST, presence::touch)
+        .keys(1, -1, 1, &[&["RO"]])
+        .categories(category::KEYSPACE)
+        .tips(&["request_policy:multi_shard", "response_policy:agg_sum"])
+        .about(
+            Group::Generic,
+            "3.2.1",
+            "O(N) with N the number of keys",
+            "Counts as a use of each key; how many exist.",
+        ),
+    row("ttl", 2, flag::READONLY | flag::FAST, deadline::ttl)
+        .keys(1, 1, 1, &[&["RO", "access"]])
+        .categories(category::KEYSPACE)
+        .tips(&["nondeterministic_output"])
+        .about(Group::Generic, "1.0.0", "O(1)", "The remaining time to live in seconds."),
+    row("pttl", 2, flag::READONLY | flag::FAST, deadline::pttl)
+        .keys(1, 1, 1, &[&["RO", "access"]])
+        .categories(category::KEYSPACE)
+        .tips(&["nondeterministic_output"])
+        .about(Group::Generic, "2.6.0", "O(1)", "The remaining time to live in milliseconds."),
+    row("expiretime", 2, flag::READONLY | flag::FAST, deadline::expiretime)
+        .keys(1, 1, 1, &[&["RO", "access"]])
+        .categories(category::KEYSPACE)
+        .about(Group::Generic, "7.0.0", "O(1)", "When a key expires, in Unix seconds."),
+    row("pexpiretime", 2, flag::READONLY | flag::FAST, deadline::pexpiretime)
+        .keys(1, 1, 1, &[&["RO", "access"]])
+        .categories(category::KEYSPACE)
+        .about(Group::Generic, "7.0.0", "O(1)", "When a key expires, in Unix milliseconds."),
+    row("expire", -3, flag::WRITE | flag::FAST, expire::expire)
+        .keys(1, 1, 1, &[&["RW", "update"]])
+        .categories(category::KEYSPACE)
+        .about(Group::Generic, "1.0.0", "O(1)", "Sets the time to live in seconds."),
+    row("pexpire", -3, flag::WRITE | flag::FAST, expire::pexpire)
+        .keys(1, 1, 1, &[&["RW", "update"]])
+        .categories(category::KEYSPACE)
+        .about(Group::Generic, "2.6.0", "O(1)", "Sets the time to live in milliseconds."),
+    row("expireat", -3, flag::WRITE | flag::FAST, expire::expireat)
+        .keys(1, 1, 1, &[&["RW", "update"]])
+        .categories(category::KEYSPACE)
+        .about(Group::Generic, "1.2.0", "O(1)", "Sets when a key expires, in Unix seconds."),
+    row("pexpireat", -3, flag::WRITE | flag::FAST, expire::pexpireat)
+        .keys(1, 1, 1, &[&["RW", "update"]])
+        .categories(category::KEYSPACE)
+        .about(Group::Generic, "2.6.0", "O(1)", "Sets when a key expires, in Unix milliseconds."),
+    row("persist", 2, flag::WRITE | flag::FAST, expire::persist)
+        .keys(1, 1, 1, &[&["RW", "update"]])
+        .categories(category::KEYSPACE)
+        .about(Group::Generic, "2.2.0", "O(1)", "Takes the time to live away."),
+    row("keys", 2, flag::READONLY | flag::WHOLE_STORE, iterate::keys)
+        .categories(category::DANGEROUS | category::KEYSPACE)
+        .tips(&["request_policy:all_shards", "nondeterministic_output_order"])
+        .about(
+            Group::Generic,
+            "1.0.0",
+            "O(N) with N the number of keys in the database",
+            "The names that match a pattern.",
+        ),
+    row("scan", -2, flag::READONLY | flag::WHOLE_STORE, iterate::scan)
+        .categories(category::KEYSPACE)
+        .tips(&["nondeterministic_output", "request_policy:special"])
+        .about(
+            Group::Generic,
+            "2.8.0",
+            "O(1) a call, O(N) an iteration",
+            "Iterates over the names in a database.",
+        ),
+    row("randomkey", 1, flag::READONLY | flag::WHOLE_STORE, iterate::randomkey)
+        .categories(category::KEYSPACE)
+        .tips(&["request_policy:all_shards", "nondeterministic_output"])
+        .about(Group::Generic, "1.0.0", "O(1)", "A name chosen at random."),
+    row("rename", 3, flag::WRITE, relocate::rename)
+        .keys(1, 2, 1, &[&["RW", "access", "delete"], &["OW", "update"]])
+        .categories(category::KEYSPACE)
+        .about(
+            Group::Generic,
+            "1.0.0",
+            "O(N) with N the length of the value",
+            "Renames a key, replacing the new name.",
+        ),
+    row("renamenx", 3, flag::WRITE | flag::FAST, relocate::renamenx)
+        .keys(1, 2, 1, &[&["RW", "access", "delete"], &["OW", "insert"]])
+        .categories(category::KEYSPACE)
+        .about(
+            Group::Generic,
+            "1.0.0",
+            "O(N) with N the length of the value",
+            "Renames a key if the new name is free.",
+        ),
+    row("copy", -3, flag::WRITE | flag::DENYOOM, relocate::copy)
+        .keys(1, 2, 1, &[&["RO", "access"], &["OW", "update"]])
+        .categories(category::KEYSPACE)
+        .about(
+            Group::Generic,
+            "6.2.0",
+            "O(N) with N the length of the value",
+            "Copies a value to another key.",
+        ),
+    row("move", 3, flag::WRITE | flag::FAST | flag::WHOLE_STORE, relocate::move_key)
+        .keys(1, 1, 1, &[&["RW", "access", "update"]])
+        .categories(category::KEYSPACE)
+        .about(
+            Group::Generic,
+            "1.0.0",
+            "O(N) with N the length of the value",
+            "Moves a key to another database.",
+        ),
+    row("object", -2, flag::CONTAINER, container).about(
+        Group::Generic,
+        "2.2.3",
+        "Depends on the subcommand",
+        "What the server knows of a key besides its value.",
+    ),
+    row("object|encoding", 3, flag::READONLY, object::encoding)
+        .keys(2, 2, 1, &[&["RO"]])
+        .categories(category::KEYSPACE)
+        .tips(&["nondeterministic_output"])
+        .about(Group::Generic, "2.2.3", "O(1)", "How the value is stored, in Redis' words."),
+    row("object|freq", 3, flag::READONLY, object::freq)
+        .keys(2, 2, 1, &[&["RO"]])
+        .categories(category::KEYSPACE)
+        .tips(&["nondeterministic_output"])
+        .about(Group::Generic, "4.0.0", "O(1)", "How often the key was used lately, from 0 to 3."),
+    row("object|help", 2, flag::LOADING | flag::STALE, object::help)
+        .categories(category::KEYSPACE)
+        .about(Group::Generic, "6.2.0", "O(1)", "The subcommands of OBJECT."),
+    row("object|idletime", 3, flag::READONLY, object::idletime)
+        .keys(2, 2, 1, &[&["RO"]])
+        .categories(category::KEYSPACE)
+        .tips(&["nondeterministic_output"])
+        .about(
+            Group::Generic,
+            "2.2.3",
+            "O(1)",
+            "Generations of eviction since the key was last used.",
+        ),
+    row("object|refcount", 3, flag::READONLY, object::refcount)
+        .keys(2, 2, 1, &[&["RO"]])
+        .categories(category::KEYSPACE)
+        .tips(&["nondeterministic_output"])
+        .about(
+            Group::Generic,
+            "2.2.3",
+            "O(1)",
+            "The number of references to the value, which is 1.",
+        ),
+];
