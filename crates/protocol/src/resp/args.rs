@@ -2,12 +2,28 @@
 
 use crate::limits::ARGS_KEPT;
 
-/// Where one argument lies, from its request's first byte.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct ArgRange {
-    pub(crate) start: u32,
-    pub(crate) len: u32,
+/// Where one argument lies, from its request's first byte: start and length, 32 bits each.
+///
+/// One word and not two fields: written as two and read as one, the read would wait for the writes
+/// to leave the processor's store buffer, and a command reads its key at once.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) struct ArgRange(u64);
+
+impl ArgRange {
+    #[inline]
+    pub(crate) fn new(start: usize, len: usize) -> Self {
+        Self((start as u64) << 32 | len as u64)
+    }
+
+    #[inline]
+    fn of(self, bytes: &[u8]) -> &[u8] {
+        let (start, len) = ((self.0 >> 32) as usize, self.0 as u32 as usize);
+        &bytes[start..start + len]
+    }
 }
+
+/// Arguments of a request that is read by the short path.
+pub(crate) const SHORT_ARGS_MAX: usize = 9;
 
 /// Room for the arguments of one request, to be used again for the next.
 ///
@@ -16,11 +32,14 @@ pub(crate) struct ArgRange {
 /// its connection's [`ParseState`](super::ParseState).
 #[derive(Debug, Default)]
 pub struct ArgVec {
-    pub(crate) ranges: Vec<ArgRange>,
+    /// The first `count` are the request's; what lies behind is room, so that a short request is
+    /// written without growing or measuring the vector.
+    ranges: Vec<ArgRange>,
+    count: usize,
     /// The arguments of an inline command, with quotes and escapes resolved.
-    pub(crate) unquoted: Vec<u8>,
+    unquoted: Vec<u8>,
     /// Whether `ranges` point into `unquoted` and not into the input.
-    pub(crate) inline: bool,
+    inline: bool,
 }
 
 impl ArgVec {
@@ -43,34 +62,78 @@ impl ArgVec {
     /// Number of arguments, the command's name included. 0 after an empty line, `*0` or `*-1`.
     #[inline]
     pub fn len(&self) -> usize {
-        self.ranges.len()
+        self.count
     }
 
     #[inline]
     pub fn is_empty(&self) -> bool {
-        self.ranges.is_empty()
+        self.count == 0
     }
 
     /// The arguments themselves. `input` must begin at the byte where the parsed request began.
     #[inline]
     pub fn view<'a>(&'a self, input: &'a [u8]) -> Args<'a> {
-        Args { bytes: if self.inline { &self.unquoted } else { input }, ranges: &self.ranges }
+        Args {
+            bytes: if self.inline { &self.unquoted } else { input },
+            ranges: &self.ranges[..self.count],
+        }
     }
 
+    /// Room for a short request; what is written there counts after [`set_short`](Self::set_short).
     #[inline]
-    pub(crate) fn start(&mut self) {
-        self.ranges.clear();
+    pub(crate) fn short(&mut self) -> &mut [ArgRange; SHORT_ARGS_MAX] {
+        if self.ranges.len() < SHORT_ARGS_MAX {
+            self.make_room();
+        }
+        match self.ranges.first_chunk_mut() {
+            Some(room) => room,
+            None => unreachable!("room was just made"),
+        }
+    }
+
+    #[cold]
+    fn make_room(&mut self) {
+        self.ranges.resize(SHORT_ARGS_MAX, ArgRange::default());
+    }
+
+    /// Declares the first `count` of the short room to be the request's arguments.
+    #[inline]
+    pub(crate) fn set_short(&mut self, count: usize) {
+        self.count = count;
         self.inline = false;
     }
 
-    /// Gives back the memory that an unusually long request took.
-    pub(crate) fn shrink(&mut self) {
-        if self.ranges.capacity() > ARGS_KEPT {
-            self.ranges = Vec::new();
+    /// No arguments, and multibulk until said otherwise.
+    pub(crate) fn clear(&mut self) {
+        self.count = 0;
+        self.inline = false;
+    }
+
+    /// Takes the vector away, to gather a longer request in.
+    pub(crate) fn take(&mut self) -> Vec<ArgRange> {
+        self.clear();
+        let mut ranges = std::mem::take(&mut self.ranges);
+        if ranges.capacity() > ARGS_KEPT {
+            ranges = Vec::new();
         }
+        ranges.clear();
+        ranges
+    }
+
+    /// Gives the vector back, full.
+    pub(crate) fn put(&mut self, ranges: Vec<ArgRange>) {
+        self.count = ranges.len();
+        self.ranges = ranges;
+    }
+
+    /// Where an inline command's arguments are unquoted to: empty.
+    pub(crate) fn unquoted(&mut self) -> &mut Vec<u8> {
         if self.unquoted.capacity() > ARGS_KEPT {
             self.unquoted = Vec::new();
         }
+        self.unquoted.clear();
+        self.inline = true;
+        &mut self.unquoted
     }
 }
 
@@ -99,8 +162,7 @@ impl<'a> Args<'a> {
     /// If there is no such argument: arity is checked once, before a command looks at any.
     #[inline]
     pub fn arg(&self, index: usize) -> &'a [u8] {
-        let ArgRange { start, len } = self.ranges[index];
-        &self.bytes[start as usize..][..len as usize]
+        self.ranges[index].of(self.bytes)
     }
 
     #[inline]
@@ -123,7 +185,7 @@ impl<'a> Args<'a> {
     #[inline]
     pub fn iter(&self) -> impl ExactSizeIterator<Item = &'a [u8]> + use<'a> {
         let bytes = self.bytes;
-        self.ranges.iter().map(move |range| &bytes[range.start as usize..][..range.len as usize])
+        self.ranges.iter().map(move |range| range.of(bytes))
     }
 }
 

@@ -11,22 +11,19 @@
 use super::ParseError;
 use super::args::{ArgRange, ArgVec};
 
-/// Splits `line` (without its end) into arguments; the result lies in `args.unquoted`.
+/// Splits `line` (without its end) into arguments, unquoted.
 pub(crate) fn split(line: &[u8], args: &mut ArgVec) -> Result<(), ParseError> {
-    args.start();
-    args.inline = true;
-    args.unquoted.clear();
-    let mut rest = line;
-    loop {
-        rest = skip_blanks(rest);
-        if rest.is_empty() {
-            return Ok(());
-        }
-        let start = args.unquoted.len();
-        rest = word(rest, &mut args.unquoted)?;
-        let len = args.unquoted.len() - start;
-        args.ranges.push(ArgRange { start: start as u32, len: len as u32 });
+    let mut ranges = args.take();
+    let unquoted = args.unquoted();
+    let mut rest = skip_blanks(line);
+    while !rest.is_empty() {
+        let start = unquoted.len();
+        rest = skip_blanks(word(rest, unquoted)?);
+        let len = unquoted.len() - start;
+        ranges.push(ArgRange::new(start, len));
     }
+    args.put(ranges);
+    Ok(())
 }
 
 /// C's `isspace`, which is what may stand before a word and after a closing quote.

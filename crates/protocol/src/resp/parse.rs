@@ -11,7 +11,7 @@
 //! place in the request stays in [`ParseState`], so that no byte is looked at twice.
 
 use super::ParseError;
-use super::args::{ArgRange, ArgVec};
+use super::args::{ArgRange, ArgVec, SHORT_ARGS_MAX};
 use super::inline;
 use crate::Parse;
 use crate::limits::*;
@@ -66,7 +66,7 @@ pub struct ParseState {
     /// No line end lies before this offset.
     searched: usize,
     args_left: u32,
-    /// The arguments so far: the shared `ArgVec`'s own vector, taken while the request waits.
+    /// The arguments so far, in the shared `ArgVec`'s own vector, taken until the request is whole.
     ranges: Vec<ArgRange>,
 }
 
@@ -121,21 +121,22 @@ pub fn parse(
 #[inline]
 fn parse_short(input: &[u8], args: &mut ArgVec) -> usize {
     let Some([b'*', count, b'\r', b'\n']) = input.first_chunk::<4>() else { return 0 };
-    let count = count.wrapping_sub(b'1');
-    if count > 8 {
+    let count = usize::from(count.wrapping_sub(b'0'));
+    if count.wrapping_sub(1) >= SHORT_ARGS_MAX {
         return 0;
     }
-    args.start();
     let mut at = 4;
-    for _ in 0..=count {
+    for range in &mut args.short()[..count] {
         let Some((len, header)) = short_header(input, at) else { return 0 };
         let start = at + header;
         at = start + len + 2;
-        if at > input.len() {
-            return 0;
-        }
-        args.ranges.push(ArgRange { start: start as u32, len: len as u32 });
+        *range = ArgRange::new(start, len);
     }
+    // Headers were read within the input, so only the last argument can pass its end.
+    if at > input.len() {
+        return 0;
+    }
+    args.set_short(count);
     at
 }
 
@@ -193,40 +194,39 @@ fn parse_resumable(
     state: &mut ParseState,
     args: &mut ArgVec,
 ) -> Parse<ParseError> {
-    args.start();
-    args.shrink();
-    if state.stage != Stage::Start {
-        args.ranges = std::mem::take(&mut state.ranges);
-    }
     let result = match input.first() {
         None => Err(Stop::Need(1)),
-        Some(b'*') => multibulk(input, limits, state, args),
+        Some(b'*') => {
+            if state.stage == Stage::Start {
+                state.ranges = args.take();
+            }
+            multibulk(input, limits, state)
+        }
         Some(_) => inline_command(input, state, args),
     };
     match result {
         Ok(consumed) => {
+            if input[0] == b'*' {
+                args.clear();
+                args.put(std::mem::take(&mut state.ranges));
+            }
             state.stage = Stage::Start;
             state.offset = 0;
             state.searched = 0;
             Parse::Complete { consumed }
         }
         Err(Stop::Need(need_at_least)) => {
-            state.ranges = std::mem::take(&mut args.ranges);
+            args.clear();
             Parse::Incomplete { need_at_least }
         }
         Err(Stop::Refused(error)) => {
-            args.start();
+            args.clear();
             Parse::Error(error)
         }
     }
 }
 
-fn multibulk(
-    input: &[u8],
-    limits: &Limits,
-    state: &mut ParseState,
-    args: &mut ArgVec,
-) -> Result<usize, Stop> {
+fn multibulk(input: &[u8], limits: &Limits, state: &mut ParseState) -> Result<usize, Stop> {
     if state.stage == Stage::Start {
         let end = line_end(input, b'\r', state, ParseError::CountLineTooLong)?;
         let count = match parse_i64(&input[1..end]) {
@@ -252,7 +252,7 @@ fn multibulk(
         if end > input.len() {
             return Err(Stop::Need(end));
         }
-        args.ranges.push(ArgRange { start: start as u32, len });
+        state.ranges.push(ArgRange::new(start, len as usize));
         state.args_left -= 1;
         state.enter(Stage::Header, end);
     }
