@@ -9,6 +9,7 @@ pub struct Words<'a> {
 }
 
 impl<'a> Words<'a> {
+    #[inline]
     pub(crate) fn new(line: &'a [u8]) -> Self {
         Self { rest: line }
     }
@@ -16,6 +17,14 @@ impl<'a> Words<'a> {
     /// Number of words from here on.
     pub fn count_words(self) -> usize {
         self.count()
+    }
+
+    /// Moves to the next word's first byte.
+    #[inline]
+    pub(crate) fn skip_blanks(&mut self) {
+        while let [b' ', rest @ ..] = self.rest {
+            self.rest = rest;
+        }
     }
 
     /// What has not been split yet.
@@ -29,9 +38,7 @@ impl<'a> Iterator for Words<'a> {
 
     #[inline]
     fn next(&mut self) -> Option<&'a [u8]> {
-        while let [b' ', rest @ ..] = self.rest {
-            self.rest = rest;
-        }
+        self.skip_blanks();
         if self.rest.is_empty() {
             return None;
         }

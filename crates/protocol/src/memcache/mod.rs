@@ -15,6 +15,7 @@ mod line;
 pub mod meta;
 mod parse;
 mod refusal;
+mod short;
 pub mod text;
 pub mod write;
 

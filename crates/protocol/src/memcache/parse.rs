@@ -11,7 +11,7 @@
 use super::line::strip_return;
 use super::refusal::Refusal;
 use super::text::StoreVerb;
-use super::{meta, text};
+use super::{meta, short, text};
 use crate::limits::*;
 use memchr::memchr;
 
@@ -120,6 +120,20 @@ pub fn parse<'a>(input: &'a [u8], limits: &Limits, state: &mut ParseState) -> Pa
     if state.skipping != 0 {
         return skip(input, state);
     }
+    // A line that was searched in part, or whose block is awaited, is the general path's.
+    if state.searched == 0 {
+        if let Some(parsed) = short::get(input) {
+            return parsed;
+        }
+        if let Some(parsed) = short::set(input, limits) {
+            return parsed;
+        }
+    }
+    parse_any(input, limits, state)
+}
+
+#[inline(never)]
+fn parse_any<'a>(input: &'a [u8], limits: &Limits, state: &mut ParseState) -> Parsed<'a> {
     if input.len() < state.awaited {
         return Parsed::Incomplete { need_at_least: state.awaited };
     }

@@ -109,6 +109,7 @@ pub(crate) fn retrieval<'a>(line: &'a [u8]) -> Option<Understood<'a>> {
             None => return Some(Refusal::InvalidExptime.into()),
         }
     }
+    keys.skip_blanks();
     // Memcached drops the whole reply when any of the keys is too long.
     let short = keys.rest().len() <= MEMCACHE_KEY_BYTES_MAX;
     if !short && keys.clone().any(|key| key.len() > MEMCACHE_KEY_BYTES_MAX) {
