@@ -10,4 +10,5 @@ pub mod context;
 pub mod dispatch;
 pub mod host;
 pub mod limits;
+pub mod memcache;
 pub mod redis;

@@ -1,0 +1,163 @@
+//! Counting: incr, decr and `ma`.
+//!
+//! Memcached counts in text: unsigned 64 bits, `incr` wraps, `decr` stops at 0, and a result
+//! shorter than the old value is padded with blanks to its length. A value that Redis stored as an
+//! integer stays one, unpadded, so that both go on counting; above 2^63 - 1 it becomes text.
+
+use super::store::Outcome;
+use super::{Count, McContext};
+use crate::context::Flow;
+use dolium_engine::{Deadline, Event, Flags, Key, Put, Value};
+use dolium_protocol::memcache::write;
+use dolium_protocol::number::{Decimal, parse_digits};
+
+/// Longest value that is looked at; Memcached too refuses numbers in items of several chunks.
+const NUMBER_BYTES_MAX: usize = 512 * 1024;
+/// Bytes of an item beside its key.
+const ITEM_BYTES: usize = 96;
+
+pub(super) const NON_NUMERIC: &str = "CLIENT_ERROR cannot increment or decrement non-numeric value";
+
+/// How to count.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Step {
+    pub incr: bool,
+    pub delta: u64,
+    /// The unique number that the item must have, or 0.
+    pub cas: u64,
+    /// The new unique number is wanted.
+    pub unique: bool,
+}
+
+/// Why nothing was counted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Fault {
+    NonNumeric,
+    /// Not found, another unique number, or no memory.
+    Refused(Outcome),
+}
+
+pub(super) fn text(
+    context: &mut McContext<'_>,
+    incr: bool,
+    key: &[u8],
+    delta: u64,
+    noreply: bool,
+) -> Flow {
+    let name = context.session.engine().key(key);
+    make_room(context, &name);
+    let mut guard = context.session.write(context.db, &name, context.now);
+    let step = Step { incr, delta, cas: 0, unique: false };
+    let counted = count(context, &mut guard, &name, step);
+    drop(guard);
+    if noreply {
+        return Flow::Continue;
+    }
+    match counted {
+        Ok((value, _)) => write::number(context.out, value),
+        Err(Fault::NonNumeric) => write::line(context.out, NON_NUMERIC),
+        Err(Fault::Refused(Outcome::NoMemory)) => {
+            write::line(context.out, "SERVER_ERROR out of memory");
+        }
+        Err(Fault::Refused(_)) => write::line(context.out, "NOT_FOUND"),
+    }
+    Flow::Continue
+}
+
+/// Makes room for a number, before its lock is taken.
+pub(super) fn make_room(context: &McContext<'_>, name: &Key<'_>) {
+    // Without room the put says so.
+    let _ = context.session.make_room(name.bytes().len() + ITEM_BYTES, context.now);
+}
+
+/// Counts; returns the new value and, if wanted, the new unique number.
+pub(super) fn count(
+    context: &mut McContext<'_>,
+    guard: &mut dolium_engine::Guard<'_>,
+    name: &Key<'_>,
+    step: Step,
+) -> Result<(u64, u64), Fault> {
+    let db = context.db;
+    let Some(found) = guard.find(db, name) else {
+        context.tally.add(if step.incr { Count::IncrMiss } else { Count::DecrMiss });
+        return Err(Fault::Refused(Outcome::NotFound));
+    };
+    if found.len == 0 || found.len > NUMBER_BYTES_MAX {
+        return Err(Fault::NonNumeric);
+    }
+    if step.cas != 0 && step.cas != found.unique {
+        return Err(Fault::Refused(Outcome::Exists));
+    }
+    let int = guard.int(db, name);
+    // The reply buffer's free end holds the old text, then the new one: no allocation.
+    let start = context.out.len();
+    let old = match int {
+        Some(int) => u64::try_from(int).ok(),
+        None => {
+            guard.value(db, name, context.out);
+            number(&context.out[start..])
+        }
+    };
+    let Some(old) = old else {
+        context.out.truncate(start);
+        return Err(Fault::NonNumeric);
+    };
+    let new = match step.incr {
+        true => old.wrapping_add(step.delta),
+        false => old.saturating_sub(step.delta),
+    };
+    context.tally.add(if step.incr { Count::IncrHit } else { Count::DecrHit });
+    context.out.truncate(start);
+    context.out.extend_from_slice(Decimal::unsigned(new).as_bytes());
+    let grows = context.out.len() - start > found.len;
+    let value = match int.and_then(|_| i64::try_from(new).ok()) {
+        Some(new) => Value::Int(new),
+        None => {
+            let len = (context.out.len() - start).max(found.len);
+            context.out.resize(start + len, b' ');
+            Value::Bytes(&context.out[start..])
+        }
+    };
+    let put = Put {
+        value,
+        deadline: Deadline::Keep,
+        flags: Flags::Keep,
+        unique: step.unique,
+        // As in Memcached, where a number that fits its item changes in place.
+        marks: if grows { 0 } else { found.marks },
+        event: Event::IncrBy,
+    };
+    let stored = guard.put(db, name, &put);
+    context.out.truncate(start);
+    match stored {
+        Ok(stored) => Ok((new, stored.unique)),
+        Err(_) => Err(Fault::Refused(Outcome::NoMemory)),
+    }
+}
+
+/// Reads a number as C's strtoull does: blanks before it, a sign, and whatever follows a blank.
+fn number(text: &[u8]) -> Option<u64> {
+    let is_blank = |byte: &u8| matches!(byte, b' ' | b'\t'..=b'\r');
+    let text = &text[text.iter().take_while(|byte| is_blank(byte)).count()..];
+    let text = text.strip_prefix(b"+").unwrap_or(text);
+    let end = text.iter().position(is_blank).unwrap_or(text.len());
+    parse_digits(&text[..end])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::number;
+
+    #[test]
+    fn numbers_are_read_as_memcached_reads_them() {
+        assert_eq!(number(b"10"), Some(10));
+        assert_eq!(number(b"9 "), Some(9));
+        assert_eq!(number(b" \t+7 apples"), Some(7));
+        assert_eq!(number(b"18446744073709551615"), Some(u64::MAX));
+        assert_eq!(number(b"18446744073709551616"), None);
+        assert_eq!(number(b"-1"), None);
+        assert_eq!(number(b"7apples"), None);
+        assert_eq!(number(b"  "), None);
+        assert_eq!(number(b""), None);
+    }
+}

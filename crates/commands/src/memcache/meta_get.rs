@@ -1,0 +1,172 @@
+//! `mg`: what is asked for of an item, in the order asked.
+//!
+//! An ordinary `mg` reads like `get`: no lock, nothing allocated. What changes the item (`T`, `N`,
+//! `R`, a stale item's first reader, a first unique number) runs under its lock.
+
+use super::exptime::Life;
+use super::meta::{self, View};
+use super::{Count, KEY_BUFFER, McContext, retrieve};
+use dolium_engine::*;
+use dolium_protocol::memcache::meta::Command;
+use dolium_protocol::memcache::write::{self, MetaReply};
+
+pub(super) fn run(context: &mut McContext<'_>, command: &Command<'_>) {
+    let flags = &command.flags;
+    let mut buffer = KEY_BUFFER;
+    let key = context.session.engine().key(command.key.bytes(&mut buffer));
+    let value = flags.has(b'v');
+    // `u` asks that the item's use be not counted; only reads under the lock do not count.
+    let changes = flags.has(b'N') || flags.has(b'T') || flags.has(b'R') || value && flags.has(b'u');
+    if !changes && read(context, command, &key) {
+        return;
+    }
+    let start = context.out.len();
+    context.make_room_to_rewrite(&key);
+    if flags.has(b'N') {
+        // Without room the put says so.
+        let _ =
+            context.session.make_room(key.bytes().len() + retrieve::NEW_ITEM_BYTES, context.now);
+    }
+    match change(context, command, &key) {
+        Ok(true) => context.tally.add(Count::GetHit),
+        Ok(false) => miss(context, command),
+        Err(_) => {
+            context.out.truncate(start);
+            write::line(context.out, retrieve::NO_MEMORY);
+        }
+    }
+    context.tally.add(Count::Get);
+}
+
+fn miss(context: &mut McContext<'_>, command: &Command<'_>) {
+    context.tally.add(Count::GetMiss);
+    if !command.flags.has(b'q') {
+        meta::bare(context, command, b"EN");
+    }
+}
+
+/// Answers without a lock. False: it cannot be; nothing was answered.
+#[inline]
+fn read(context: &mut McContext<'_>, command: &Command<'_>, key: &Key<'_>) -> bool {
+    let (flags, now, start) = (&command.flags, context.now, context.out.len());
+    let found = if flags.has(b'v') {
+        context.session.get(context.db, key, now, context.out, |found, out| {
+            let view = View { found: *found, unique: found.unique, now };
+            head(MetaReply::value(out, found.len), command, &view).end();
+        })
+    } else {
+        let found = context.session.peek(context.db, key, now);
+        if found.is_some() && !flags.has(b'u') {
+            context.session.touch(context.db, key, now);
+        }
+        found
+    };
+    let Some(found) = found else {
+        context.tally.add(Count::Get);
+        miss(context, command);
+        return true;
+    };
+    if found.marks != 0 || flags.has(b'c') && found.unique == 0 {
+        context.out.truncate(start);
+        return false;
+    }
+    if flags.has(b'v') {
+        write::block_end(context.out);
+    } else {
+        let view = View { found, unique: found.unique, now };
+        head(MetaReply::status(context.out, b"HD"), command, &view).end();
+    }
+    context.tally.add(Count::Get);
+    context.tally.add(Count::GetHit);
+    true
+}
+
+/// The flags of an item that nothing happens to.
+#[inline]
+fn head<'a>(mut reply: MetaReply<'a>, command: &Command<'_>, view: &View) -> MetaReply<'a> {
+    for (letter, token) in command.flags.iter() {
+        view.tell(&mut reply, letter);
+        meta::repeat(&mut reply, command, letter, token);
+    }
+    reply
+}
+
+/// Answers under the item's lock. `Ok(false)`: there is no item, and nothing was answered.
+fn change(
+    context: &mut McContext<'_>,
+    command: &Command<'_>,
+    key: &Key<'_>,
+) -> Result<bool, StoreError> {
+    let (flags, db, now) = (&command.flags, context.db, context.now);
+    let mut guard = context.session.write(db, key, now);
+    let created = guard.find(db, key).is_none();
+    if created {
+        if !flags.has(b'N') {
+            return Ok(false);
+        }
+        guard.put(db, key, &Put::plain(Value::Bytes(b"")))?;
+    }
+    let unique = if flags.has(b'c') { guard.unique(db, key)? } else { 0 };
+    let Some(found) = guard.find(db, key) else { return Ok(false) };
+    let mut view = View { found, unique, now };
+    let mut life = None;
+    let mut won = false;
+    let mut reply = match flags.has(b'v') {
+        true => MetaReply::value(context.out, found.len),
+        false => MetaReply::status(context.out, b"HD"),
+    };
+    for (letter, token) in flags.iter() {
+        match letter {
+            b'T' => life = Some(Life::new(flags.exptime, now)),
+            b'N' if created => {
+                life = Some(Life::new(flags.vivify, now));
+                won = true;
+            }
+            b'R' if !created && found.marks & MARK_WON == 0 => {
+                won |= is_due_before(view.found.deadline, Life::new(flags.recache, now));
+            }
+            _ => {}
+        }
+        if let (b'T' | b'N', Some(life)) = (letter, life) {
+            view.found.deadline = life.deadline().unwrap_or(now);
+        }
+        view.tell(&mut reply, letter);
+        meta::repeat(&mut reply, command, letter, token);
+    }
+    if found.marks & MARK_WON != 0 {
+        reply.flag(b'Z');
+    }
+    if found.marks & MARK_STALE != 0 {
+        reply.flag(b'X');
+        won |= found.marks & MARK_WON == 0;
+    }
+    if won {
+        reply.flag(b'W');
+    }
+    reply.end();
+    if flags.has(b'v') {
+        guard.value(db, key, context.out);
+        write::block_end(context.out);
+    }
+    if !flags.has(b'u') {
+        guard.touch(db, key);
+    }
+    if won {
+        guard.set_marks(db, key, found.marks | MARK_WON);
+    }
+    match life.map(Life::deadline) {
+        None => {}
+        Some(Some(deadline)) => {
+            guard.set_deadline(db, key, deadline, Event::Expire)?;
+        }
+        Some(None) => {
+            guard.remove(db, key, Event::Expired);
+        }
+    }
+    Ok(true)
+}
+
+/// An item that never expires is not due, and a time that means never comes before nothing.
+fn is_due_before(deadline: Millis, recache: Life) -> bool {
+    matches!(recache, Life::Until(at) if deadline != NEVER && deadline < at)
+}

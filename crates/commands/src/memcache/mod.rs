@@ -1,0 +1,194 @@
+//! What the Memcached protocols' requests mean, over the engine's verbs.
+//!
+//! ```text
+//!   memcache::parse -> Request -> prepare(session, &request) -> hashes to prefetch
+//!                              -> run(&mut context, &request) -> reply bytes in context.out
+//! ```
+//! Rules and texts are those of Memcached 1.6.18. Where Memcached's world meets that of Redis on
+//! one key, the rule is in `docs/protocols.md`.
+
+mod arithmetic;
+mod authentication;
+mod context;
+mod exptime;
+mod flush;
+mod meta;
+mod meta_change;
+mod meta_get;
+mod retrieve;
+mod stats;
+mod store;
+mod tally;
+
+pub use context::{Client, McContext, Process, Server};
+pub use tally::{Count, Tally, Totals};
+
+use crate::context::Flow;
+use dolium_engine::{Event, Session};
+use dolium_protocol::memcache::meta::{KeyBuffer, Verb};
+use dolium_protocol::memcache::text::Command;
+use dolium_protocol::memcache::{Refusal, Request, write};
+
+/// The version whose behaviour this is.
+pub const VERSION: &str = "1.6.18";
+/// Longest key, also when it was written in base64.
+pub(crate) const KEY_BUFFER: KeyBuffer = [0; std::mem::size_of::<KeyBuffer>()];
+
+/// Names the hash of every key of a request, in order, so that a batch can prefetch them.
+#[inline]
+pub fn prepare(session: &Session, request: &Request<'_>, mut visit: impl FnMut(u64)) {
+    let mut name = |key: &[u8]| visit(session.engine().key(key).hash());
+    match request {
+        Request::Text(command) => match command {
+            Command::Get { keys, .. } | Command::GetAndTouch { keys, .. } => keys.for_each(name),
+            Command::Store { key, .. }
+            | Command::Arithmetic { key, .. }
+            | Command::Delete { key, .. }
+            | Command::Touch { key, .. } => name(key),
+            _ => {}
+        },
+        Request::Meta(command) => name(command.key.bytes(&mut KEY_BUFFER.clone())),
+        _ => {}
+    }
+}
+
+/// Runs a request and appends its reply to `context.out`.
+#[inline]
+pub fn run(context: &mut McContext<'_>, request: &Request<'_>) -> Flow {
+    if !context.client.authenticated {
+        return authentication::run(context, request);
+    }
+    match *request {
+        Request::Text(command) => text(context, command),
+        Request::Meta(command) => {
+            match command.verb {
+                Verb::Get => meta_get::run(context, &command),
+                Verb::Set => meta_change::set(context, &command),
+                Verb::Delete => meta_change::delete(context, &command),
+                Verb::Arithmetic => meta_change::arithmetic(context, &command),
+                Verb::Debug => meta::debug(context, &command),
+            }
+            Flow::Continue
+        }
+        Request::MetaNoop => {
+            write::line(context.out, "MN");
+            Flow::Continue
+        }
+        Request::Refused { refusal, noreply } => {
+            if !noreply {
+                refusal.write(context.out);
+            }
+            Flow::Continue
+        }
+        Request::TooLarge { set, key, noreply } => {
+            context.tally.add(Count::TooLarge);
+            // No stale value may stay where a newer one could not be stored.
+            if set {
+                context.forget(key);
+            }
+            if !noreply {
+                Refusal::TooLarge.write(context.out);
+            }
+            Flow::Continue
+        }
+        Request::MetaTooLarge { key } => {
+            context.tally.add(Count::TooLarge);
+            context.forget(key.bytes(&mut KEY_BUFFER.clone()));
+            Refusal::TooLarge.write(context.out);
+            Flow::Continue
+        }
+        Request::Nothing => Flow::Continue,
+    }
+}
+
+/// A command of the classic protocol.
+#[inline]
+fn text(context: &mut McContext<'_>, command: Command<'_>) -> Flow {
+    let (reply, noreply) = match command {
+        Command::Get { keys, cas } => {
+            for key in keys {
+                retrieve::get(context, key, cas);
+            }
+            write::end(context.out);
+            return Flow::Continue;
+        }
+        Command::Store { verb, key, flags, exptime, data, noreply } => {
+            let life = context.life(exptime);
+            let order = store::Order { mode: verb.into(), flags, life, cas: 0, stale: false };
+            (store::text(context, key, &order.with_text_cas(verb), data), noreply)
+        }
+        other => return text_other(context, other),
+    };
+    if !noreply {
+        write::line(context.out, reply);
+    }
+    Flow::Continue
+}
+
+/// The commands that are not asked for by the million.
+fn text_other(context: &mut McContext<'_>, command: Command<'_>) -> Flow {
+    let (reply, noreply) = match command {
+        Command::GetAndTouch { exptime, keys, cas } => {
+            let life = context.life(exptime);
+            for key in keys {
+                retrieve::get_and_touch(context, key, cas, life);
+            }
+            write::end(context.out);
+            return Flow::Continue;
+        }
+        Command::Arithmetic { incr, key, delta, noreply } => {
+            return arithmetic::text(context, incr, key, delta, noreply);
+        }
+        Command::Delete { key, noreply } => match context.forget(key) {
+            true => {
+                context.tally.add(Count::DeleteHit);
+                ("DELETED", noreply)
+            }
+            false => {
+                context.tally.add(Count::DeleteMiss);
+                ("NOT_FOUND", noreply)
+            }
+        },
+        Command::Touch { key, exptime, noreply } => {
+            let life = context.life(exptime);
+            (retrieve::touch(context, key, life), noreply)
+        }
+        Command::FlushAll { delay, noreply } => (flush::run(context, delay), noreply),
+        Command::Stats { arguments } => {
+            stats::run(context, arguments);
+            return Flow::Continue;
+        }
+        Command::Version => {
+            context.out.extend_from_slice(b"VERSION ");
+            write::line(context.out, VERSION);
+            return Flow::Continue;
+        }
+        Command::Verbosity { level, noreply } => {
+            context.server.set_verbosity(level);
+            ("OK", noreply)
+        }
+        Command::MemoryLimit { mebibytes, noreply } => {
+            let bytes = u64::from(mebibytes) << 20;
+            match context.server.set_max_memory(bytes) {
+                Ok(()) => ("OK", noreply),
+                Err(_) => ("MEMLIMIT_TOO_SMALL cannot be changed at runtime", noreply),
+            }
+        }
+        Command::Quit => return Flow::Close,
+        Command::Shutdown { .. } => ("ERROR: shutdown not enabled", false),
+        Command::Administration { .. } => ("ERROR", false),
+        Command::Get { .. } | Command::Store { .. } => unreachable!("run by `text`"),
+    };
+    if !noreply {
+        write::line(context.out, reply);
+    }
+    Flow::Continue
+}
+
+impl McContext<'_> {
+    /// Removes a key. True: there was one.
+    fn forget(&mut self, key: &[u8]) -> bool {
+        let key = self.session.engine().key(key);
+        self.session.write(self.db, &key, self.now).remove(self.db, &key, Event::Del)
+    }
+}

@@ -1,0 +1,117 @@
+//! Retrieval: get, gets, gat, gats, touch.
+//!
+//! `get` takes no lock and allocates nothing. `gets` of an item that has no unique number yet makes
+//! one, under the lock of its shard; from then on it reads like `get`.
+
+use super::exptime::Life;
+use super::{Count, McContext};
+use dolium_engine::{Event, Key, StoreError};
+use dolium_protocol::memcache::write;
+
+/// Bytes of an empty item beside its key, generously.
+pub(super) const NEW_ITEM_BYTES: usize = 64;
+/// What a client is told when there is no memory for a new form of an item it asked for.
+pub(super) const NO_MEMORY: &str = "SERVER_ERROR out of memory storing object";
+
+/// Appends the item of a key, if there is one.
+#[inline]
+pub(super) fn get(context: &mut McContext<'_>, key: &[u8], cas: bool) {
+    let name = context.session.engine().key(key);
+    let start = context.out.len();
+    let found = context.session.get(context.db, &name, context.now, context.out, |found, out| {
+        write::value_header(out, key, found.flags, found.len, cas.then_some(found.unique));
+    });
+    context.tally.add(Count::Get);
+    match found {
+        Some(found) if !cas || found.unique != 0 => {
+            write::block_end(context.out);
+            context.tally.add(Count::GetHit);
+        }
+        Some(_) => {
+            context.out.truncate(start);
+            let hit = get_with_unique(context, key);
+            context.tally.add(if hit { Count::GetHit } else { Count::GetMiss });
+        }
+        None => context.tally.add(Count::GetMiss),
+    }
+}
+
+/// As [`get`], for an item whose unique number has to be made first. Without memory for it the
+/// item is not shown: a number that no `cas` could match would be a lie.
+#[cold]
+fn get_with_unique(context: &mut McContext<'_>, key: &[u8]) -> bool {
+    let name = context.session.engine().key(key);
+    context.make_room_to_rewrite(&name);
+    let mut guard = context.session.write(context.db, &name, context.now);
+    let Ok(unique) = guard.unique(context.db, &name) else { return false };
+    let Some(found) = guard.find(context.db, &name) else { return false };
+    write::value_header(context.out, key, found.flags, found.len, Some(unique));
+    guard.value(context.db, &name, context.out);
+    write::block_end(context.out);
+    true
+}
+
+/// Appends the item of a key, if there is one, and gives it a new time to live.
+pub(super) fn get_and_touch(context: &mut McContext<'_>, key: &[u8], cas: bool, life: Life) {
+    let name = context.session.engine().key(key);
+    context.make_room_to_rewrite(&name);
+    let mut guard = context.session.write(context.db, &name, context.now);
+    context.tally.add(Count::Touch);
+    let unique = if cas { guard.unique(context.db, &name) } else { Ok(0) };
+    let (Ok(unique), Some(found)) = (unique, guard.find(context.db, &name)) else {
+        context.tally.add(Count::TouchMiss);
+        return;
+    };
+    context.tally.add(Count::TouchHit);
+    let start = context.out.len();
+    write::value_header(context.out, key, found.flags, found.len, cas.then_some(unique));
+    guard.value(context.db, &name, context.out);
+    write::block_end(context.out);
+    guard.touch(context.db, &name);
+    let renewed = match life.deadline() {
+        Some(deadline) => guard.set_deadline(context.db, &name, deadline, Event::Expire),
+        None => Ok(guard.remove(context.db, &name, Event::Expired)),
+    };
+    // Shown as a miss: a client that was shown the item would rely on its new time to live.
+    if renewed.is_err() {
+        context.out.truncate(start);
+    }
+}
+
+/// Gives an item a new time to live.
+pub(super) fn touch(context: &mut McContext<'_>, key: &[u8], life: Life) -> &'static str {
+    let name = context.session.engine().key(key);
+    context.make_room_to_rewrite(&name);
+    let mut guard = context.session.write(context.db, &name, context.now);
+    context.tally.add(Count::Touch);
+    let touched: Result<bool, StoreError> = match life.deadline() {
+        Some(deadline) => {
+            guard.touch(context.db, &name);
+            guard.set_deadline(context.db, &name, deadline, Event::Expire)
+        }
+        None => Ok(guard.remove(context.db, &name, Event::Expired)),
+    };
+    match touched {
+        Ok(true) => {
+            context.tally.add(Count::TouchHit);
+            "TOUCHED"
+        }
+        Ok(false) => {
+            context.tally.add(Count::TouchMiss);
+            "NOT_FOUND"
+        }
+        Err(_) => NO_MEMORY,
+    }
+}
+
+impl McContext<'_> {
+    /// Makes room for another copy of an item, which a change of its form (a first time to live, a
+    /// first unique number) takes. A change that finds none after all says so.
+    pub(super) fn make_room_to_rewrite(&self, name: &Key<'_>) {
+        /// What a deadline and a unique number can add to an item.
+        const GROWTH_BYTES_MAX: usize = 64;
+        if let Some(found) = self.session.peek(self.db, name, self.now) {
+            let _ = self.session.make_room(found.block_bytes + GROWTH_BYTES_MAX, self.now);
+        }
+    }
+}

@@ -1,0 +1,232 @@
+//! Storing: set, add, replace, append, prepend, cas, and `ms` in all its modes.
+
+use super::exptime::Life;
+use super::{Count, McContext, retrieve};
+use dolium_engine::*;
+use dolium_protocol::memcache::text::StoreVerb;
+
+/// Bytes of an item beside key and value, generously, for the room made before a lock is taken.
+const ITEM_BYTES_BESIDES: usize = 64;
+
+/// What must be there before.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Mode {
+    Set,
+    Add,
+    Replace,
+    Append,
+    Prepend,
+    /// The item with this unique number (`Order::cas`).
+    Cas,
+}
+
+impl From<StoreVerb> for Mode {
+    fn from(verb: StoreVerb) -> Mode {
+        match verb {
+            StoreVerb::Set => Mode::Set,
+            StoreVerb::Add => Mode::Add,
+            StoreVerb::Replace => Mode::Replace,
+            StoreVerb::Append => Mode::Append,
+            StoreVerb::Prepend => Mode::Prepend,
+            StoreVerb::Cas(_) => Mode::Cas,
+        }
+    }
+}
+
+/// How to store.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Order {
+    pub mode: Mode,
+    pub flags: u32,
+    pub life: Life,
+    /// The unique number that the item must have; 0: any, but for `Mode::Cas` none.
+    pub cas: u64,
+    /// `ms I`: an item newer than `cas` is replaced too, and the new one is stale.
+    pub stale: bool,
+}
+
+impl Order {
+    pub(super) fn with_text_cas(mut self, verb: StoreVerb) -> Order {
+        if let StoreVerb::Cas(unique) = verb {
+            self.cas = unique;
+        }
+        self
+    }
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Outcome {
+    /// The new unique number, if one was asked for.
+    Stored(u64),
+    NotStored,
+    Exists,
+    NotFound,
+    NoMemory,
+    TooLarge,
+}
+
+#[inline]
+pub(super) fn text(
+    context: &mut McContext<'_>,
+    key: &[u8],
+    order: &Order,
+    data: &[u8],
+) -> &'static str {
+    match store(context, key, order, data, false) {
+        Outcome::Stored(_) => "STORED",
+        Outcome::NotStored => "NOT_STORED",
+        Outcome::Exists => "EXISTS",
+        Outcome::NotFound => "NOT_FOUND",
+        Outcome::NoMemory => retrieve::NO_MEMORY,
+        Outcome::TooLarge => "SERVER_ERROR object too large for cache",
+    }
+}
+
+/// Stores. `unique`: the caller wants to know the item's new unique number.
+#[inline]
+pub(super) fn store(
+    context: &mut McContext<'_>,
+    key: &[u8],
+    order: &Order,
+    data: &[u8],
+    unique: bool,
+) -> Outcome {
+    let (session, db, now) = (context.session, context.db, context.now);
+    let name = session.engine().key(key);
+    context.tally.add(Count::Set);
+    let room = session.make_room(key.len() + data.len() + ITEM_BYTES_BESIDES, now);
+    let mut guard = session.write(db, &name, now);
+    let stored = match order.mode {
+        _ if room.is_err() => Err(StoreError::Full),
+        Mode::Set => put(&mut guard, db, &name, order, data, unique, 0),
+        _ => match conditional(context, &mut guard, &name, order, data, unique) {
+            Ok(stored) => stored,
+            Err(refused) => return refused,
+        },
+    };
+    let error = match stored {
+        Ok(unique) => return Outcome::Stored(unique),
+        Err(error) => error,
+    };
+    // No stale value may stay where a newer one could not be stored.
+    if order.mode == Mode::Set {
+        guard.remove(db, &name, Event::Del);
+    }
+    match error {
+        StoreError::Full => {
+            context.tally.add(Count::NoMemory);
+            Outcome::NoMemory
+        }
+        StoreError::KeyTooLong | StoreError::ValueTooLong => {
+            context.tally.add(Count::TooLarge);
+            Outcome::TooLarge
+        }
+    }
+}
+
+/// Stores the value as it came. An item whose life is over before it began is not stored, and what
+/// was there goes.
+#[inline]
+fn put(
+    guard: &mut Guard<'_>,
+    db: Db,
+    name: &Key<'_>,
+    order: &Order,
+    data: &[u8],
+    unique: bool,
+    marks: u8,
+) -> Result<u64, StoreError> {
+    let Some(deadline) = order.life.of_put() else {
+        guard.remove(db, name, Event::Expired);
+        return Ok(0);
+    };
+    let put = Put {
+        value: Value::Bytes(data),
+        deadline,
+        flags: Flags::Set(order.flags),
+        unique,
+        marks,
+        event: Event::Set,
+    };
+    guard.put(db, name, &put).map(|stored| stored.unique)
+}
+
+/// Stores if what is there allows it. `Err`: it does not.
+fn conditional(
+    context: &McContext<'_>,
+    guard: &mut Guard<'_>,
+    name: &Key<'_>,
+    order: &Order,
+    data: &[u8],
+    unique: bool,
+) -> Result<Result<u64, StoreError>, Outcome> {
+    let db = context.db;
+    let Some(found) = guard.find(db, name) else {
+        return match order.mode {
+            Mode::Set | Mode::Add => Ok(put(guard, db, name, order, data, unique, 0)),
+            Mode::Cas => {
+                context.tally.add(Count::CasMiss);
+                Err(Outcome::NotFound)
+            }
+            Mode::Replace | Mode::Append | Mode::Prepend => Err(Outcome::NotStored),
+        };
+    };
+    // An item that nobody has asked for its number has none that a client could have.
+    let matches = order.cas != 0 && order.cas == found.unique;
+    match order.mode {
+        Mode::Set | Mode::Replace => Ok(put(guard, db, name, order, data, unique, 0)),
+        Mode::Add => {
+            guard.touch(db, name);
+            Err(Outcome::NotStored)
+        }
+        Mode::Cas if matches => {
+            context.tally.add(Count::CasHit);
+            Ok(put(guard, db, name, order, data, unique, 0))
+        }
+        Mode::Cas if order.stale && order.cas != 0 && order.cas < found.unique => {
+            context.tally.add(Count::CasHit);
+            // The new value is better than none, but was made from what is out of date.
+            let put = Put {
+                value: Value::Bytes(data),
+                deadline: Deadline::Keep,
+                flags: Flags::Set(order.flags),
+                unique,
+                marks: MARK_STALE | found.marks & MARK_WON,
+                event: Event::Set,
+            };
+            Ok(guard.put(db, name, &put).map(|stored| stored.unique))
+        }
+        Mode::Cas => {
+            context.tally.add(Count::CasBad);
+            Err(Outcome::Exists)
+        }
+        Mode::Append | Mode::Prepend if order.cas != 0 && !matches => Err(Outcome::Exists),
+        Mode::Append | Mode::Prepend => Ok(extend(guard, db, name, order, data, unique)),
+    }
+}
+
+/// Puts the data behind or before what is there. Flags and time to live stay.
+fn extend(
+    guard: &mut Guard<'_>,
+    db: Db,
+    name: &Key<'_>,
+    order: &Order,
+    data: &[u8],
+    unique: bool,
+) -> Result<u64, StoreError> {
+    let mut old = Vec::new();
+    guard.value(db, name, &mut old);
+    let parts = match order.mode {
+        Mode::Prepend => [data, &old, b""],
+        _ => [&old, data, b""],
+    };
+    let put = Put {
+        value: Value::Parts(parts),
+        deadline: Deadline::Keep,
+        flags: Flags::Keep,
+        unique,
+        marks: 0,
+        event: Event::Append,
+    };
+    guard.put(db, name, &put).map(|stored| stored.unique)
+}
