@@ -217,6 +217,18 @@ fn connections_may_share_an_arg_vec() {
     }
 }
 
+#[test]
+fn a_copy_of_the_arguments_outlives_the_input() {
+    let (mut state, mut args) = (ParseState::new(), ArgVec::new());
+    for input in [&b"*3\r\n$3\r\nSET\r\n$0\r\n\r\n$2\r\nvv\r\n"[..], b"SET '' vv\r\n"] {
+        let answer = parse(input, &Limits::default(), &mut state, &mut args);
+        assert_eq!(answer, Parse::Complete { consumed: input.len() });
+        let copy = ArgVec::copy_of(&args.view(input));
+        assert_eq!(copy.len(), 3);
+        assert!(copy.view(b"").iter().eq([&b"SET"[..], b"", b"vv"]));
+    }
+}
+
 /// 100,000 arguments in 16 KiB pieces: each byte is read once, so this takes milliseconds.
 #[test]
 fn a_huge_request_in_pieces_is_read_once() {

@@ -52,10 +52,10 @@ impl ArgVec {
     pub fn copy_of(args: &Args<'_>) -> Self {
         let mut copy = Self { inline: true, ..Self::default() };
         for arg in args.iter() {
-            let start = copy.unquoted.len() as u32;
+            copy.ranges.push(ArgRange::new(copy.unquoted.len(), arg.len()));
             copy.unquoted.extend_from_slice(arg);
-            copy.ranges.push(ArgRange { start, len: arg.len() as u32 });
         }
+        copy.count = copy.ranges.len();
         copy
     }
 
