@@ -9,6 +9,7 @@ pub mod connection;
 pub mod context;
 pub mod dispatch;
 pub mod host;
+pub mod http;
 pub mod limits;
 pub mod memcache;
 pub mod redis;

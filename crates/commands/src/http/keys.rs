@@ -1,0 +1,154 @@
+//! `/keys/NAME`: GET, HEAD, PUT, DELETE.
+//!
+//! A value's ETag is its CAS unique. It is made when a value is first read here or stored under a
+//! condition; a plain PUT, which needs none, stores none and stays small.
+
+use super::condition::{Condition, tag};
+use super::{HttpContext, refuse, refuse_with};
+use dolium_engine::*;
+use dolium_protocol::http::{Method, Request, Response};
+use dolium_protocol::number::parse_digits;
+use std::borrow::Cow;
+
+const MISSING: &str = "There is no such key.";
+const CHANGED: &str = "The key is not as If-Match or If-None-Match wants it; nothing was changed.";
+const METHODS: &str = "GET, HEAD, PUT, DELETE";
+const BAD_METHOD: &str = "A key can be read by GET or HEAD, stored by PUT and removed by DELETE.";
+const BAD_TTL: &str = "Dolium-Ttl-Ms must be a number of milliseconds, 1 or more.";
+const BAD_TYPE: &str = "Only values of type string can be stored over HTTP.";
+const FULL: &str = "The server's memory is full and its policy found nothing to evict.";
+const KEY_TOO_LONG: &str = "The key is longer than 65535 bytes.";
+const VALUE_TOO_LONG: &str = "The value is longer than 512 MB.";
+/// Bytes of an item beside key and value, generously.
+const ITEM_BYTES_BESIDES: usize = 64;
+
+pub(super) fn run(context: &mut HttpContext<'_>, request: &Request<'_>, db: Db, name: &[u8]) {
+    match request.method {
+        Method::Get | Method::Head => read(context, request, db, name),
+        Method::Put => put(context, request, db, name),
+        Method::Delete => delete(context, request, db, name),
+        Method::Post | Method::Options | Method::Other => {
+            refuse_with(context.out, request, 405, BAD_METHOD, |r| r.header("Allow", METHODS));
+        }
+    }
+}
+
+fn read(context: &mut HttpContext<'_>, request: &Request<'_>, db: Db, name: &[u8]) {
+    let (session, now, start) = (context.session, context.now, context.out.len());
+    let key = session.engine().key(name);
+    give_unique(context, db, &key);
+    let head = |found: &Found, out: &mut Vec<u8>| {
+        let mut response = Response::new(out, 200)
+            .header("Content-Type", "application/octet-stream")
+            .header("Dolium-Type", "string");
+        if found.deadline != NEVER {
+            response = response.header("Dolium-Ttl-Ms", found.deadline.saturating_sub(now));
+        }
+        // 0: there was no memory for a number.
+        if found.unique != 0 {
+            response = response.header("ETag", tag(found.unique));
+        }
+        response.connection(request).body_of(found.len);
+    };
+    let found = match request.method {
+        Method::Head => {
+            let found = session.peek(db, &key, now).inspect(|found| head(found, context.out));
+            session.touch(db, &key, now);
+            found
+        }
+        _ => session.get(db, &key, now, context.out, head),
+    };
+    let condition = Condition::of(request);
+    match found {
+        None => refuse(context.out, request, 404, MISSING),
+        Some(found) if !condition.match_holds(Some(found.unique)) => {
+            context.out.truncate(start);
+            refuse(context.out, request, 412, CHANGED);
+        }
+        Some(found) if !condition.none_match_holds(Some(found.unique)) => {
+            context.out.truncate(start);
+            let response = Response::new(context.out, 304).header("ETag", tag(found.unique));
+            response.connection(request).no_body();
+        }
+        Some(_) => {}
+    }
+}
+
+/// Gives an item its unique number, if it has none and there is memory for it.
+fn give_unique(context: &HttpContext<'_>, db: Db, key: &Key<'_>) {
+    let (session, now) = (context.session, context.now);
+    let Some(found) = session.peek(db, key, now) else { return };
+    if found.unique == 0 && session.make_room(found.block_bytes + ITEM_BYTES_BESIDES, now).is_ok() {
+        // Without memory the response has no ETag.
+        let _ = session.write(db, key, now).unique(db, key);
+    }
+}
+
+fn put(context: &mut HttpContext<'_>, request: &Request<'_>, db: Db, name: &[u8]) {
+    let deadline = match request.header("dolium-ttl-ms").map(parse_digits) {
+        None => Deadline::Never,
+        Some(Some(ttl @ 1..)) => Deadline::At(context.now.saturating_add(ttl)),
+        Some(_) => return refuse(context.out, request, 400, BAD_TTL),
+    };
+    if request.header("dolium-type").is_some_and(|kind| kind != b"string") {
+        return refuse(context.out, request, 415, BAD_TYPE);
+    }
+    // A body in chunks lies in pieces.
+    let value = match request.body.as_slice() {
+        Some(whole) => Cow::Borrowed(whole),
+        None => {
+            let mut whole = Vec::with_capacity(request.body.len());
+            request.body.pieces().for_each(|piece| whole.extend_from_slice(piece));
+            Cow::Owned(whole)
+        }
+    };
+    let condition = Condition::of(request);
+    let (session, now) = (context.session, context.now);
+    let key = session.engine().key(name);
+    let room = session.make_room(name.len() + value.len() + ITEM_BYTES_BESIDES, now);
+    let mut guard = session.write(db, &key, now);
+    if !condition.is_none() && !condition.holds(guard.find(db, &key).map(|found| found.unique)) {
+        return refuse(context.out, request, 412, CHANGED);
+    }
+    let put = Put {
+        deadline,
+        unique: !condition.is_none(),
+        event: if deadline == Deadline::Never { Event::Set } else { Event::SetExpire },
+        ..Put::plain(Value::Bytes(&value))
+    };
+    let stored = match room.and_then(|()| guard.put(db, &key, &put)) {
+        Ok(stored) => stored,
+        Err(error) => {
+            let (status, sentence) = match error {
+                StoreError::Full => (507, FULL),
+                StoreError::KeyTooLong => (414, KEY_TOO_LONG),
+                StoreError::ValueTooLong => (413, VALUE_TOO_LONG),
+            };
+            return refuse(context.out, request, status, sentence);
+        }
+    };
+    drop(guard);
+    let status = if stored.replaced { 204 } else { 201 };
+    let mut response = Response::new(context.out, status).connection(request);
+    if stored.unique != 0 {
+        response = response.header("ETag", tag(stored.unique));
+    }
+    match stored.replaced {
+        true => response.no_body(),
+        false => response.body_of(0),
+    }
+}
+
+fn delete(context: &mut HttpContext<'_>, request: &Request<'_>, db: Db, name: &[u8]) {
+    let condition = Condition::of(request);
+    let key = context.session.engine().key(name);
+    let mut guard = context.session.write(db, &key, context.now);
+    let Some(found) = guard.find(db, &key) else {
+        return refuse(context.out, request, 404, MISSING);
+    };
+    if !condition.holds(Some(found.unique)) {
+        return refuse(context.out, request, 412, CHANGED);
+    }
+    guard.remove(db, &key, Event::Del);
+    Response::new(context.out, 204).connection(request).no_body();
+}

@@ -1,0 +1,109 @@
+//! What web requests mean: keys by name, pages about the server.
+//!
+//! ```text
+//!   GET HEAD PUT DELETE  /keys/NAME?db=0     the value, as the body
+//!   GET HEAD             /                   how to use this
+//!   GET HEAD             /healthz            200 while the server serves
+//!   GET HEAD             /metrics            for Prometheus
+//! ```
+//! `http::parse -> Request -> prepare -> hash to prefetch, run -> response bytes in context.out`
+
+mod authorization;
+mod condition;
+mod keys;
+mod metrics;
+mod page;
+mod target;
+
+pub use metrics::{Metric, MetricKind};
+
+use crate::context::Flow;
+use dolium_engine::{Db, Millis, Session};
+use dolium_protocol::http::{Method, Request, Response};
+use target::Target;
+
+/// Everything a web request needs.
+pub struct HttpContext<'a> {
+    /// This thread's handle on the store.
+    pub session: &'a Session,
+    /// What only the server can answer.
+    pub server: &'a dyn Server,
+    /// The time at which the batch began.
+    pub now: Millis,
+    /// Responses are appended here.
+    pub out: &'a mut Vec<u8>,
+}
+
+/// What web requests ask of the server.
+pub trait Server {
+    /// Is there a password (`requirepass`)?
+    fn has_password(&self) -> bool;
+    /// Is this the password of the user? In constant time.
+    fn check_password(&self, user: &[u8], password: &[u8]) -> bool;
+    /// What `/metrics` shows; samples of one name stand together.
+    fn metrics(&self) -> Vec<Metric>;
+}
+
+/// The place of the key that a request names, so that a batch can prefetch it.
+pub fn prepare(session: &Session, request: &Request<'_>) -> Option<(Db, u64)> {
+    match Target::read(request, session.engine().databases()) {
+        Ok(Target::Key { db, name }) => Some((db, session.engine().key(&name).hash())),
+        _ => None,
+    }
+}
+
+/// Runs a request and appends its response to `context.out`.
+pub fn run(context: &mut HttpContext<'_>, request: &Request<'_>) -> Flow {
+    let target = Target::read(request, context.session.engine().databases());
+    let open = matches!(target, Ok(Target::Health));
+    if !open && context.server.has_password() && !authorization::holds(context.server, request) {
+        refuse_with(context.out, request, 401, authorization::NEEDED, |response| {
+            response
+                .header("WWW-Authenticate", "Bearer realm=\"dolium\"")
+                .header("WWW-Authenticate", "Basic realm=\"dolium\"")
+        });
+        return flow(request);
+    }
+    match target {
+        Ok(Target::Key { db, name }) => keys::run(context, request, db, &name),
+        Err(refusal) => refuse(context.out, request, refusal.status(), refusal.text()),
+        Ok(_) if !matches!(request.method, Method::Get | Method::Head) => {
+            refuse_with(context.out, request, 405, page::READ_ONLY, |r| {
+                r.header("Allow", "GET, HEAD")
+            })
+        }
+        Ok(Target::Home) => page::text(context.out, request, page::PLAIN, page::HOME),
+        Ok(Target::Health) => page::text(context.out, request, page::PLAIN, "ok\n"),
+        Ok(Target::Metrics) => {
+            let text = metrics::text(&context.server.metrics());
+            page::text(context.out, request, metrics::CONTENT_TYPE, &text);
+        }
+    }
+    flow(request)
+}
+
+fn flow(request: &Request<'_>) -> Flow {
+    if request.keep_alive { Flow::Continue } else { Flow::Close }
+}
+
+/// A refusal: a status and one sentence.
+fn refuse(out: &mut Vec<u8>, request: &Request<'_>, status: u16, sentence: &str) {
+    refuse_with(out, request, status, sentence, |response| response);
+}
+
+/// As [`refuse`], with more headers.
+fn refuse_with(
+    out: &mut Vec<u8>,
+    request: &Request<'_>,
+    status: u16,
+    sentence: &str,
+    headers: impl FnOnce(Response<'_>) -> Response<'_>,
+) {
+    let response =
+        Response::new(out, status).header("Content-Type", page::PLAIN).connection(request);
+    headers(response).body_of(sentence.len() + 1);
+    if request.method != Method::Head {
+        out.extend_from_slice(sentence.as_bytes());
+        out.push(b'\n');
+    }
+}
