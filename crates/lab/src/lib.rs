@@ -1,1 +1,24 @@
 //! Workloads, load generator and experiments: measures stores from outside, as a user does.
+//!
+//! ```text
+//! workload/   what is asked: keys, values, order, bytes of each request and reply
+//! generator/  who asks: epoll threads, closed and open loop, latency histograms
+//! null/       the floor of a network figure: servers that parse nothing
+//! misses/     the floor of an attached read: pairs of cache misses
+//! stores/     child processes under test, pinned, and the CPU time that they use
+//! compare/    interleaved rounds over several stores, and the table that they end in
+//! cli/        `dolium lab ...`
+//! ```
+//!
+//! An absolute figure belongs to its machine and its minute. What this crate reports is therefore
+//! first a ratio between stores that took turns in one run, and only then a time.
+
+pub mod clock;
+pub mod cpu;
+pub mod error;
+pub mod generator;
+pub mod limits;
+pub mod machine;
+pub mod workload;
+
+pub use error::LabError;

@@ -1,0 +1,198 @@
+//! One connection: requests that wait for a reply, and the count of replies as bytes arrive.
+//!
+//! ```text
+//! outstanding   slice 812 due 1.20 ms | slice 77 due 1.45 ms | ...     answered in this order
+//!               ^ `answered` of its requests have their replies
+//! unsent        bytes of the newest slices that the socket did not take yet
+//! ```
+
+use std::collections::VecDeque;
+use std::os::fd::OwnedFd;
+
+use rustix::io::Errno;
+use rustix::net::{RecvFlags, SendFlags, recv, send};
+
+use super::reply::{self, Asked, Verdict};
+use crate::LabError;
+use crate::error::excerpt;
+use crate::workload::RequestPool;
+use crate::workload::pool::Walk;
+
+/// Requests sent together, and when their time began.
+#[derive(Clone, Copy)]
+pub(super) struct Turn {
+    pub since: u64,
+    slice: usize,
+}
+
+/// A connection and its unanswered requests.
+pub(super) struct Connection {
+    pub socket: OwnedFd,
+    walk: Walk,
+    pipeline: usize,
+    outstanding: VecDeque<Turn>,
+    /// Slices at the end of `outstanding` that are not wholly sent.
+    unsent: usize,
+    /// Bytes already sent of the oldest unsent slice.
+    sent_of_first: usize,
+    /// Replies received for the oldest turn.
+    answered: usize,
+    /// Bytes that the reply now arriving still lacks.
+    left: usize,
+    /// Beginning of a reply of which too little has arrived to know it.
+    carry: Vec<u8>,
+}
+
+/// How a read ended.
+pub(super) struct Received {
+    pub turns: usize,
+    pub replies: u64,
+    pub misses: u64,
+}
+
+impl Connection {
+    pub fn new(socket: OwnedFd, walk: Walk, pipeline: usize) -> Self {
+        Self {
+            socket,
+            walk,
+            pipeline,
+            outstanding: VecDeque::new(),
+            unsent: 0,
+            sent_of_first: 0,
+            answered: 0,
+            left: 0,
+            carry: Vec::new(),
+        }
+    }
+
+    /// Queues the next slice, whose latency counts from `since`, and sends what the socket takes.
+    /// Returns whether bytes remain that only a writable socket can take.
+    #[inline]
+    pub fn ask(&mut self, pool: &RequestPool, since: u64) -> Result<bool, LabError> {
+        self.outstanding.push_back(Turn { since, slice: self.walk.step() });
+        self.unsent += 1;
+        // Slices that wait already had a full socket before them: their turn comes by EPOLLOUT.
+        if self.unsent > 1 { Ok(true) } else { self.flush(pool) }
+    }
+
+    /// Sends queued slices; returns whether some remain.
+    pub fn flush(&mut self, pool: &RequestPool) -> Result<bool, LabError> {
+        while self.unsent > 0 {
+            let turn = self.outstanding[self.outstanding.len() - self.unsent];
+            let bytes = &pool.slice(turn.slice, self.pipeline)[self.sent_of_first..];
+            match send(&self.socket, bytes, SendFlags::NOSIGNAL) {
+                Ok(sent) if sent == bytes.len() => {
+                    self.unsent -= 1;
+                    self.sent_of_first = 0;
+                }
+                Ok(sent) => self.sent_of_first += sent,
+                Err(Errno::AGAIN) => return Ok(true),
+                Err(Errno::INTR) => {}
+                Err(Errno::PIPE | Errno::CONNRESET) => return Err(LabError::Closed),
+                Err(error) => return Err(LabError::system("send requests", error)),
+            }
+        }
+        Ok(false)
+    }
+
+    /// The unanswered turns, oldest first.
+    pub fn unanswered(&self) -> impl Iterator<Item = &Turn> {
+        self.outstanding.iter()
+    }
+
+    /// Receives once and counts. `finished` gets each turn whose last reply has come.
+    #[inline]
+    pub fn receive(
+        &mut self,
+        pool: &RequestPool,
+        buffer: &mut [u8],
+        verify: bool,
+        mut finished: impl FnMut(Turn),
+    ) -> Result<Received, LabError> {
+        let held = self.carry.len();
+        if held > 0 {
+            buffer[..held].copy_from_slice(&self.carry);
+            self.carry.clear();
+        }
+        let none = Received { turns: 0, replies: 0, misses: 0 };
+        let got = match recv(&self.socket, &mut buffer[held..], RecvFlags::empty()) {
+            Ok((0, _)) | Err(Errno::CONNRESET) => return Err(LabError::Closed),
+            Ok((got, _)) => got,
+            Err(Errno::AGAIN | Errno::INTR) => {
+                self.carry.extend_from_slice(&buffer[..held]);
+                return Ok(none);
+            }
+            Err(error) => return Err(LabError::system("receive replies", error)),
+        };
+        self.count(pool, &buffer[..held + got], verify, &mut finished)
+    }
+
+    #[inline]
+    fn count(
+        &mut self,
+        pool: &RequestPool,
+        bytes: &[u8],
+        verify: bool,
+        finished: &mut impl FnMut(Turn),
+    ) -> Result<Received, LabError> {
+        let mut seen = Received { turns: 0, replies: 0, misses: 0 };
+        let mut at = 0;
+        loop {
+            if self.left > 0 {
+                let taken = self.left.min(bytes.len() - at);
+                at += taken;
+                self.left -= taken;
+                if self.left > 0 {
+                    return Ok(seen);
+                }
+                self.reply_done(&mut seen, finished);
+            }
+            let rest = &bytes[at..];
+            if rest.is_empty() {
+                return Ok(seen);
+            }
+            let Some(turn) = self.outstanding.front() else {
+                return Err(LabError::Unexpected { bytes: excerpt(rest) });
+            };
+            let place = turn.slice * self.pipeline + self.answered;
+            if !verify {
+                let shape = pool.shape(place);
+                if rest.len() < shape.head.len() {
+                    self.carry.extend_from_slice(rest);
+                    return Ok(seen);
+                }
+                if rest[..4] == shape.head {
+                    self.left = shape.len;
+                    continue;
+                }
+            }
+            let (operation, id) = pool.request(place);
+            let key_bytes = pool.workload.key_bytes;
+            let asked = Asked { protocol: pool.workload.protocol, operation, id, key_bytes };
+            match reply::read(rest, asked, verify)? {
+                None => {
+                    self.carry.extend_from_slice(rest);
+                    return Ok(seen);
+                }
+                Some((len, verdict)) => {
+                    at += len;
+                    seen.misses += u64::from(verdict == Verdict::Miss);
+                    self.reply_done(&mut seen, finished);
+                }
+            }
+        }
+    }
+
+    #[inline]
+    fn reply_done(&mut self, seen: &mut Received, finished: &mut impl FnMut(Turn)) {
+        seen.replies += 1;
+        self.answered += 1;
+        if self.answered == self.pipeline {
+            self.answered = 0;
+            seen.turns += 1;
+            if let Some(turn) = self.outstanding.pop_front() {
+                finished(turn);
+            }
+        }
+    }
+}

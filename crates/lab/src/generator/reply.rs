@@ -1,0 +1,139 @@
+//! One whole reply in either protocol: how long it is and what it says.
+//!
+//! The generator comes here only for replies that do not begin as a good one does (misses,
+//! errors), and for all of them in verify mode.
+
+use crate::LabError;
+use crate::error::excerpt;
+use crate::workload::{Operation, Protocol, value, wire};
+
+/// What a reply means to the one who asked.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Verdict {
+    Good,
+    Miss,
+}
+
+/// The request that a reply belongs to.
+#[derive(Clone, Copy)]
+pub(super) struct Asked {
+    pub protocol: Protocol,
+    pub operation: Operation,
+    pub id: u32,
+    pub key_bytes: usize,
+}
+
+/// A line longer than this is no reply to anything that the generator asks.
+const LINE_MAX: usize = 1024;
+
+/// Reads the reply at the start of `bytes`. `None` if it is not all there yet; else its length.
+pub(super) fn read(
+    bytes: &[u8],
+    asked: Asked,
+    verify: bool,
+) -> Result<Option<(usize, Verdict)>, LabError> {
+    let Some(end) = memchr::memchr(b'\n', bytes) else {
+        if bytes.len() > LINE_MAX {
+            return Err(unexpected(bytes));
+        }
+        return Ok(None);
+    };
+    let line = bytes[..end].strip_suffix(b"\r").ok_or_else(|| unexpected(bytes))?;
+    let rest = &bytes[end + 1..];
+    let get = asked.operation == Operation::Get;
+    let (value_len, tail): (usize, &[u8]) = match asked.protocol {
+        Protocol::Resp => match line {
+            b"+OK" if !get => return Ok(Some((end + 1, Verdict::Good))),
+            b"$-1" | b"_" if get => return Ok(Some((end + 1, Verdict::Miss))),
+            [b'-', ..] => return Err(LabError::Refused { reply: excerpt(line) }),
+            [b'$', digits @ ..] if get => (number(digits, bytes)?, b"\r\n"),
+            _ => return Err(unexpected(bytes)),
+        },
+        Protocol::Memcached => match line {
+            b"STORED" if !get => return Ok(Some((end + 1, Verdict::Good))),
+            b"END" if get => return Ok(Some((end + 1, Verdict::Miss))),
+            _ if !get || line.starts_with(b"SERVER_ERROR") || line.starts_with(b"CLIENT_ERROR") => {
+                return Err(LabError::Refused { reply: excerpt(line) });
+            }
+            _ => (value_header(line, asked, bytes)?, b"\r\nEND\r\n"),
+        },
+    };
+    let whole = value_len.checked_add(tail.len()).ok_or_else(|| unexpected(bytes))?;
+    if rest.len() < whole {
+        return Ok(None);
+    }
+    if &rest[value_len..whole] != tail {
+        return Err(unexpected(&rest[value_len..]));
+    }
+    if verify && !value::matches(&rest[..value_len], asked.id) {
+        return Err(LabError::WrongValue { key: key_text(asked) });
+    }
+    Ok(Some((end + 1 + whole, Verdict::Good)))
+}
+
+/// The length in `VALUE <key> <flags> <length>`, after checking that the key is the one asked for.
+fn value_header(line: &[u8], asked: Asked, bytes: &[u8]) -> Result<usize, LabError> {
+    let mut words = line.split(|&byte| byte == b' ');
+    let (verb, key, _flags, length) = (words.next(), words.next(), words.next(), words.next());
+    if verb != Some(b"VALUE") || key != Some(key_text(asked).as_bytes()) {
+        return Err(unexpected(bytes));
+    }
+    number(length.unwrap_or_default(), bytes)
+}
+
+fn number(digits: &[u8], bytes: &[u8]) -> Result<usize, LabError> {
+    let text = std::str::from_utf8(digits).ok().and_then(|text| text.parse().ok());
+    text.ok_or_else(|| unexpected(bytes))
+}
+
+fn key_text(asked: Asked) -> String {
+    let mut key = Vec::new();
+    wire::push_key(&mut key, asked.id, asked.key_bytes);
+    String::from_utf8_lossy(&key).into_owned()
+}
+
+fn unexpected(bytes: &[u8]) -> LabError {
+    LabError::Unexpected { bytes: excerpt(bytes) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn asked(protocol: Protocol, operation: Operation) -> Asked {
+        Asked { protocol, operation, id: 9, key_bytes: 16 }
+    }
+
+    #[test]
+    fn a_good_reply_is_good_only_when_it_is_whole() {
+        for protocol in [Protocol::Resp, Protocol::Memcached] {
+            for operation in [Operation::Get, Operation::Set] {
+                let reply = wire::good_reply(protocol, operation, 9, 16, 30);
+                for cut in 0..reply.len() {
+                    assert_eq!(
+                        read(&reply[..cut], asked(protocol, operation), true).unwrap(),
+                        None,
+                        "{protocol:?} {operation:?} cut at {cut}"
+                    );
+                }
+                let whole = read(&reply, asked(protocol, operation), true).unwrap();
+                assert_eq!(whole, Some((reply.len(), Verdict::Good)));
+            }
+        }
+    }
+
+    #[test]
+    fn misses_errors_and_wrong_values_are_told_apart() {
+        let resp = asked(Protocol::Resp, Operation::Get);
+        let text = asked(Protocol::Memcached, Operation::Get);
+        assert_eq!(read(b"$-1\r\n", resp, true).unwrap(), Some((5, Verdict::Miss)));
+        assert_eq!(read(b"END\r\n", text, true).unwrap(), Some((5, Verdict::Miss)));
+        assert!(matches!(read(b"-ERR no\r\n", resp, true), Err(LabError::Refused { .. })));
+        assert!(matches!(read(b"SERVER_ERROR x\r\n", text, true), Err(LabError::Refused { .. })));
+        assert!(matches!(read(b"$2\r\nxx\r\n", resp, true), Err(LabError::WrongValue { .. })));
+        assert!(matches!(
+            read(b"VALUE other 0 2\r\nxx\r\nEND\r\n", text, false),
+            Err(LabError::Unexpected { .. })
+        ));
+    }
+}

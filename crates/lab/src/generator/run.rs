@@ -1,0 +1,144 @@
+//! One run: threads, phases, and the two instants at which everything is sampled.
+
+use std::sync::Barrier;
+use std::sync::atomic::{AtomicU8, Ordering};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use super::connection::Connection;
+use super::worker::{self, Gauge, MEASURING, STOPPING, Schedule, Shared, Tally, WARMING};
+use super::{LoadReport, LoadSpec, Pace, histogram};
+use crate::LabError;
+use crate::clock::Clock;
+use crate::cpu;
+use crate::workload::RequestPool;
+
+/// Connections are up before the first request is due; this is the pause between the two.
+const HEAD_START: Duration = Duration::from_millis(2);
+
+/// Counters of both sides at one instant.
+struct Sample {
+    at: Instant,
+    operations: u64,
+    client_ns: u64,
+    server_ns: Option<u64>,
+}
+
+/// Asks `spec.target` for the requests of `pool` and reports the measured window.
+pub fn run(spec: &LoadSpec, pool: &RequestPool) -> Result<LoadReport, LabError> {
+    if spec.connections == 0 || spec.threads == 0 || spec.pipeline == 0 {
+        return Err(LabError::Options("connections, threads and pipeline are at least 1".into()));
+    }
+    if pool.slices(spec.pipeline) == 0 {
+        return Err(LabError::Options("the pipeline is deeper than the pool of requests".into()));
+    }
+    if let Pace::Open { rate } = spec.pace
+        && (!rate.is_finite() || rate <= 0.0)
+    {
+        return Err(LabError::Options("a rate is a number above zero".into()));
+    }
+    let threads = spec.threads.min(spec.connections);
+    let mut shares: Vec<Vec<Connection>> = (0..threads).map(|_| Vec::new()).collect();
+    for number in 0..spec.connections {
+        let socket = spec.target.connect_nonblocking()?;
+        let walk = pool.walk(number, spec.connections, spec.pipeline);
+        shares[number % threads].push(Connection::new(socket, walk, spec.pipeline));
+    }
+
+    let clock = Clock::start();
+    let phase = AtomicU8::new(WARMING);
+    let begin = HEAD_START.as_nanos() as u64;
+    let from = begin + spec.warm_up.as_nanos() as u64;
+    let to = from + spec.window.as_nanos() as u64;
+    let shared = Shared { spec, pool, clock, phase: &phase, window: (from, to) };
+    let gauges: Vec<Gauge> = (0..threads).map(|_| Gauge::default()).collect();
+    let ready = Barrier::new(threads + 1);
+    let interval = worker::schedule(spec.pace, spec.pipeline, threads);
+
+    thread::scope(|scope| {
+        let mut handles = Vec::new();
+        for (number, share) in shares.into_iter().enumerate() {
+            let (shared, gauge, ready) = (&shared, &gauges[number], &ready);
+            let core = spec.cores.get(number % spec.cores.len().max(1)).copied();
+            handles.push(scope.spawn(move || {
+                let pinned = cpu::pin(core.as_slice());
+                ready.wait();
+                pinned?;
+                // The threads' due times interleave evenly.
+                let schedule = interval.map(|interval| Schedule {
+                    first: begin + (interval * number as f64 / threads as f64) as u64,
+                    interval,
+                });
+                worker::work(shared, gauge, share, schedule)
+            }));
+        }
+        ready.wait();
+        let failed = || handles.iter().any(thread::ScopedJoinHandle::is_finished);
+        sleep_until(&clock, from, failed);
+        let first = sample(spec, &gauges);
+        phase.store(MEASURING, Ordering::Relaxed);
+        sleep_until(&clock, to, failed);
+        let last = sample(spec, &gauges);
+        phase.store(STOPPING, Ordering::Relaxed);
+
+        let mut tallies = Vec::new();
+        let mut problem = None;
+        for handle in handles {
+            match handle.join() {
+                Ok(Ok(tally)) => tallies.push(tally),
+                Ok(Err(error)) => problem = problem.or(Some(error)),
+                Err(panic) => std::panic::resume_unwind(panic),
+            }
+        }
+        match problem {
+            Some(error) => Err(error),
+            None => Ok(report(first?, last?, tallies)),
+        }
+    })
+}
+
+/// Sleeps until the clock reads `instant`, or until a thread has ended before its time.
+fn sleep_until(clock: &Clock, instant: u64, failed: impl Fn() -> bool) {
+    const STEP: Duration = Duration::from_millis(50);
+    loop {
+        let now = clock.now();
+        if now >= instant || failed() {
+            return;
+        }
+        thread::sleep(Duration::from_nanos(instant - now).min(STEP));
+    }
+}
+
+fn sample(spec: &LoadSpec, gauges: &[Gauge]) -> Result<Sample, LabError> {
+    let server_ns = spec.server.map(cpu::process_run_ns).transpose()?;
+    Ok(Sample {
+        at: Instant::now(),
+        operations: gauges.iter().map(|gauge| gauge.operations.load(Ordering::Relaxed)).sum(),
+        client_ns: gauges
+            .iter()
+            .map(|gauge| cpu::thread_run_ns(gauge.thread.load(Ordering::Relaxed)))
+            .sum(),
+        server_ns,
+    })
+}
+
+fn report(first: Sample, last: Sample, tallies: Vec<Tally>) -> LoadReport {
+    let mut report = LoadReport {
+        operations: last.operations - first.operations,
+        seconds: last.at.duration_since(first.at).as_secs_f64(),
+        latency: histogram(),
+        lag: histogram(),
+        misses: 0,
+        unanswered: 0,
+        client_cpu_ns: last.client_ns.saturating_sub(first.client_ns),
+        server_cpu_ns: last.server_ns.zip(first.server_ns).map(|(b, a)| b.saturating_sub(a)),
+    };
+    for tally in tallies {
+        report.misses += tally.misses;
+        report.unanswered += tally.unanswered;
+        // All histograms are made with the same bounds, so adding them cannot fail.
+        let _ = report.latency.add(&tally.latency);
+        let _ = report.lag.add(&tally.lag);
+    }
+    report
+}

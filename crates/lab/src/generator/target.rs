@@ -1,0 +1,50 @@
+//! Where a store listens, and a connection to it.
+
+use std::fmt;
+use std::net::{SocketAddr, TcpStream};
+use std::os::fd::OwnedFd;
+use std::os::unix::net::UnixStream;
+use std::path::PathBuf;
+
+use rustix::io::ioctl_fionbio;
+
+use crate::LabError;
+
+/// An address to ask at.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Target {
+    Tcp(SocketAddr),
+    Unix(PathBuf),
+}
+
+impl Target {
+    /// A connected socket: blocking, without Nagle's delay.
+    pub fn connect(&self) -> Result<OwnedFd, LabError> {
+        let failed = |error| LabError::system(format!("connect to {self}"), error);
+        match self {
+            Self::Tcp(address) => {
+                let stream = TcpStream::connect(address).map_err(failed)?;
+                stream.set_nodelay(true).map_err(failed)?;
+                Ok(stream.into())
+            }
+            Self::Unix(path) => Ok(UnixStream::connect(path).map_err(failed)?.into()),
+        }
+    }
+
+    /// A connected socket whose calls return in place of waiting.
+    pub fn connect_nonblocking(&self) -> Result<OwnedFd, LabError> {
+        let socket = self.connect()?;
+        ioctl_fionbio(&socket, true)
+            .map_err(|error| LabError::system("make a socket non-blocking", error))?;
+        Ok(socket)
+    }
+}
+
+impl fmt::Display for Target {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Tcp(address) => write!(f, "{address}"),
+            Self::Unix(path) => write!(f, "{}", path.display()),
+        }
+    }
+}

@@ -1,0 +1,314 @@
+//! One generator thread: an epoll loop over its share of the connections.
+
+use std::os::fd::OwnedFd;
+use std::sync::atomic::{AtomicI32, AtomicU8, AtomicU64, Ordering};
+
+use hdrhistogram::Histogram;
+use rustix::event::{Timespec, epoll};
+use rustix::io::Errno;
+
+use super::connection::Connection;
+use super::{LoadSpec, Pace, histogram};
+use crate::LabError;
+use crate::clock::Clock;
+use crate::limits::{DRAIN, EVENTS_PER_WAIT, OPEN_BACKLOG_MAX, RECEIVE_BYTES, SILENCE};
+use crate::workload::RequestPool;
+
+/// Operations count, but no latency is kept.
+pub(super) const WARMING: u8 = 0;
+/// Latencies are kept.
+pub(super) const MEASURING: u8 = 1;
+/// Nothing new is asked; what is outstanding is awaited.
+pub(super) const STOPPING: u8 = 2;
+
+/// What all threads and the sampling one share.
+pub(super) struct Shared<'a> {
+    pub spec: &'a LoadSpec,
+    pub pool: &'a RequestPool,
+    pub clock: Clock,
+    pub phase: &'a AtomicU8,
+    /// Open loop: the instants between which a request must be due to be measured.
+    pub window: (u64, u64),
+}
+
+/// What one thread shows while it runs. A cache line of its own: the owner writes it every turn.
+#[repr(align(128))]
+#[derive(Default)]
+pub(super) struct Gauge {
+    pub operations: AtomicU64,
+    pub thread: AtomicI32,
+}
+
+/// What one thread brings home.
+pub(super) struct Tally {
+    pub latency: Histogram<u64>,
+    pub lag: Histogram<u64>,
+    pub misses: u64,
+    pub unanswered: u64,
+}
+
+/// Asks until told to stop, beginning at the clock's `begin`.
+pub(super) fn work(
+    shared: &Shared<'_>,
+    gauge: &Gauge,
+    mut connections: Vec<Connection>,
+    schedule: Option<Schedule>,
+) -> Result<Tally, LabError> {
+    gauge.thread.store(crate::cpu::thread_id(), Ordering::Relaxed);
+    let mut worker = Worker {
+        shared,
+        gauge,
+        poller: Poller::new(&connections)?,
+        buffer: vec![0; RECEIVE_BYTES.max(2 * shared.pool.get.len)],
+        operations: 0,
+        turns_outstanding: 0,
+        tally: Tally { latency: histogram(), lag: histogram(), misses: 0, unanswered: 0 },
+    };
+    match schedule {
+        None => worker.closed(&mut connections)?,
+        Some(schedule) => worker.open(&mut connections, schedule)?,
+    }
+    Ok(worker.tally)
+}
+
+/// Due times of one thread's share of an open loop.
+#[derive(Clone, Copy)]
+pub(super) struct Schedule {
+    pub first: u64,
+    /// Nanoseconds between two sends; a fraction, so that any rate is kept on average.
+    pub interval: f64,
+}
+
+struct Worker<'a> {
+    shared: &'a Shared<'a>,
+    gauge: &'a Gauge,
+    poller: Poller,
+    buffer: Vec<u8>,
+    operations: u64,
+    turns_outstanding: usize,
+    tally: Tally,
+}
+
+impl Worker<'_> {
+    fn closed(&mut self, connections: &mut [Connection]) -> Result<(), LabError> {
+        for (index, connection) in connections.iter_mut().enumerate() {
+            let blocked = connection.ask(self.shared.pool, self.shared.clock.now())?;
+            self.poller.want_write(connection, index, false, blocked)?;
+            self.turns_outstanding += 1;
+        }
+        let mut stop_at = u64::MAX;
+        while self.turns_outstanding > 0 {
+            let events = self.poller.wait(SILENCE.as_secs())?;
+            let phase = self.shared.phase.load(Ordering::Relaxed);
+            if phase == STOPPING && stop_at == u64::MAX {
+                stop_at = self.shared.clock.now() + DRAIN.as_nanos() as u64;
+            }
+            if events == 0 {
+                return Err(LabError::Silent { seconds: SILENCE.as_secs() });
+            }
+            for event in 0..events {
+                let (index, readable, writable) = self.poller.event(event);
+                let connection = &mut connections[index];
+                if writable && !connection.flush(self.shared.pool)? {
+                    self.poller.want_write(connection, index, true, false)?;
+                }
+                if !readable {
+                    continue;
+                }
+                let mut since = None;
+                let got = connection.receive(
+                    self.shared.pool,
+                    &mut self.buffer,
+                    self.shared.spec.verify,
+                    |turn| since = Some(turn.since),
+                )?;
+                self.note(got.replies, got.misses);
+                let Some(since) = since else { continue };
+                // One clock reading serves as the end of this turn and the start of the next.
+                let now = self.shared.clock.now();
+                if phase == MEASURING {
+                    let pipeline = self.shared.spec.pipeline as u64;
+                    self.tally.latency.saturating_record_n(now - since, pipeline);
+                }
+                if phase == STOPPING {
+                    self.turns_outstanding -= 1;
+                } else if connection.ask(self.shared.pool, now)? {
+                    self.poller.want_write(connection, index, false, true)?;
+                }
+            }
+            if self.shared.clock.now() > stop_at {
+                return Ok(());
+            }
+        }
+        Ok(())
+    }
+
+    fn open(&mut self, connections: &mut [Connection], schedule: Schedule) -> Result<(), LabError> {
+        let clock = self.shared.clock;
+        let (from, to) = self.shared.window;
+        let mut blocked = vec![false; connections.len()];
+        let mut sent = 0u64;
+        let mut next = schedule.first;
+        let mut turn_of = 0;
+        let give_up = to + DRAIN.as_nanos() as u64;
+        loop {
+            let now = clock.now();
+            while next <= now && next < to {
+                if self.turns_outstanding >= OPEN_BACKLOG_MAX {
+                    return Err(LabError::Overload { due: self.turns_outstanding });
+                }
+                let connection = &mut connections[turn_of];
+                let full = connection.ask(self.shared.pool, next)?;
+                if full != blocked[turn_of] {
+                    self.poller.want_write(connection, turn_of, blocked[turn_of], full)?;
+                    blocked[turn_of] = full;
+                }
+                if next >= from {
+                    self.tally.lag.saturating_record(now - next);
+                }
+                self.turns_outstanding += 1;
+                turn_of = (turn_of + 1) % connections.len();
+                sent += 1;
+                next = schedule.first + (sent as f64 * schedule.interval) as u64;
+            }
+            if next >= to && self.turns_outstanding == 0 {
+                return Ok(());
+            }
+            if now > give_up {
+                self.count_unanswered(connections, now);
+                return Ok(());
+            }
+            // Sleeping would add the wake-up time of this thread to every latency: it spins.
+            for event in 0..self.poller.wait(0)? {
+                let (index, readable, writable) = self.poller.event(event);
+                let connection = &mut connections[index];
+                if writable && !connection.flush(self.shared.pool)? {
+                    self.poller.want_write(connection, index, true, false)?;
+                    blocked[index] = false;
+                }
+                if readable {
+                    self.receive_open(connection, from, to)?;
+                }
+            }
+        }
+    }
+
+    fn receive_open(
+        &mut self,
+        connection: &mut Connection,
+        from: u64,
+        to: u64,
+    ) -> Result<(), LabError> {
+        let clock = self.shared.clock;
+        let pipeline = self.shared.spec.pipeline as u64;
+        let latency = &mut self.tally.latency;
+        let mut now = 0;
+        let got = connection.receive(
+            self.shared.pool,
+            &mut self.buffer,
+            self.shared.spec.verify,
+            |turn| {
+                if now == 0 {
+                    now = clock.now();
+                }
+                if (from..to).contains(&turn.since) {
+                    latency.saturating_record_n(now.saturating_sub(turn.since), pipeline);
+                }
+            },
+        )?;
+        self.turns_outstanding -= got.turns;
+        self.note(got.replies, got.misses);
+        Ok(())
+    }
+
+    /// Requests that were never answered have waited at least until now.
+    fn count_unanswered(&mut self, connections: &[Connection], now: u64) {
+        let (from, to) = self.shared.window;
+        let pipeline = self.shared.spec.pipeline as u64;
+        for connection in connections {
+            for turn in connection.unanswered() {
+                if (from..to).contains(&turn.since) {
+                    self.tally.unanswered += pipeline;
+                    self.tally.latency.saturating_record_n(now - turn.since, pipeline);
+                }
+            }
+        }
+    }
+
+    #[inline]
+    fn note(&mut self, replies: u64, misses: u64) {
+        self.operations += replies;
+        self.tally.misses += misses;
+        // Only this thread writes the gauge, so a plain store is enough.
+        self.gauge.operations.store(self.operations, Ordering::Relaxed);
+    }
+}
+
+/// Level-triggered epoll over the connections of one thread.
+struct Poller {
+    epoll: OwnedFd,
+    events: Vec<epoll::Event>,
+}
+
+impl Poller {
+    fn new(connections: &[Connection]) -> Result<Self, LabError> {
+        let failed = |error| LabError::system("watch the connections", error);
+        let epoll = epoll::create(epoll::CreateFlags::CLOEXEC).map_err(failed)?;
+        for (index, connection) in connections.iter().enumerate() {
+            let data = epoll::EventData::new_u64(index as u64);
+            epoll::add(&epoll, &connection.socket, data, epoll::EventFlags::IN).map_err(failed)?;
+        }
+        let none =
+            epoll::Event { flags: epoll::EventFlags::empty(), data: epoll::EventData::new_u64(0) };
+        Ok(Self { epoll, events: vec![none; EVENTS_PER_WAIT] })
+    }
+
+    /// Waits at most `seconds`; returns how many events came.
+    #[inline]
+    fn wait(&mut self, seconds: u64) -> Result<usize, LabError> {
+        let timeout = Timespec { tv_sec: seconds as i64, tv_nsec: 0 };
+        match epoll::wait(&self.epoll, &mut self.events[..], Some(&timeout)) {
+            Ok(count) => Ok(count),
+            Err(Errno::INTR) => Ok(0),
+            Err(error) => Err(LabError::system("wait for replies", error)),
+        }
+    }
+
+    /// Connection number of an event, and what it allows.
+    #[inline]
+    fn event(&self, number: usize) -> (usize, bool, bool) {
+        let event = self.events[number];
+        let flags = event.flags;
+        // An error or a hang-up shows itself to the read.
+        let readable = flags
+            .intersects(epoll::EventFlags::IN | epoll::EventFlags::ERR | epoll::EventFlags::HUP);
+        (event.data.u64() as usize, readable, flags.contains(epoll::EventFlags::OUT))
+    }
+
+    /// Asks to be told when a full socket takes bytes again, or no longer.
+    #[inline]
+    fn want_write(
+        &self,
+        connection: &Connection,
+        index: usize,
+        was: bool,
+        is: bool,
+    ) -> Result<(), LabError> {
+        if was == is {
+            return Ok(());
+        }
+        let flags =
+            if is { epoll::EventFlags::IN | epoll::EventFlags::OUT } else { epoll::EventFlags::IN };
+        let data = epoll::EventData::new_u64(index as u64);
+        epoll::modify(&self.epoll, &connection.socket, data, flags)
+            .map_err(|error| LabError::system("watch a connection", error))
+    }
+}
+
+/// Whether a pace keeps to a schedule.
+pub(super) fn schedule(pace: Pace, pipeline: usize, threads: usize) -> Option<f64> {
+    match pace {
+        Pace::Closed => None,
+        Pace::Open { rate } => Some(pipeline as f64 * threads as f64 / rate * 1e9),
+    }
+}

@@ -1,0 +1,35 @@
+//! Bounds of the lab, in one place and with their reasons.
+
+use std::time::Duration;
+
+/// The request pool is at least this many times the second-level cache, so that a client's core
+/// does not serve its own requests from a cache that real requests would never sit in.
+pub const POOL_L2_MULTIPLE: usize = 4;
+/// Used when the machine does not tell the size of its second-level cache.
+pub const ASSUMED_L2_BYTES: usize = 1 << 20;
+/// A pool never takes more memory than this, even for many keys with large values.
+pub const POOL_MAX_BYTES: usize = 2 << 30;
+/// Bytes taken from a socket in one call. Large enough for a deep pipeline of small replies.
+pub const RECEIVE_BYTES: usize = 256 << 10;
+/// Events taken from epoll in one call.
+pub const EVENTS_PER_WAIT: usize = 256;
+/// Bytes of SET requests in flight while loading keys. Small enough that the replies to them can
+/// never fill a socket buffer while the requests are still being written.
+pub const PRELOAD_CHUNK_BYTES: usize = 64 << 10;
+/// Most requests in one chunk of the loading phase, for the same reason.
+pub const PRELOAD_CHUNK_REQUESTS: usize = 1_000;
+/// Requests that an open loop may have due and unanswered on one thread. Past it the offered rate
+/// is hopeless and the run ends with an error in place of eating the machine's memory.
+pub const OPEN_BACKLOG_MAX: usize = 20_000_000;
+/// How long an open loop waits for replies after its last request was due.
+pub const DRAIN: Duration = Duration::from_secs(3);
+/// How long a store may take to accept its first connection.
+pub const START: Duration = Duration::from_secs(20);
+/// A client that hears nothing for this long reports a store that hangs.
+pub const SILENCE: Duration = Duration::from_secs(20);
+/// Longest latency that a histogram can hold, in nanoseconds (one hour).
+pub const LATENCY_MAX_NS: u64 = 3_600_000_000_000;
+/// Input buffer of a null server, and of one connection in its io_uring variant.
+pub const NULL_BUFFER_BYTES: usize = 128 << 10;
+/// Connections that an io_uring null server holds at once.
+pub const NULL_URING_CONNECTIONS: usize = 1024;

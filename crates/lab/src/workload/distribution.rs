@@ -1,0 +1,196 @@
+//! In which order, and how often, keys are asked for.
+
+use std::fmt;
+use std::str::FromStr;
+
+use rand::rngs::SmallRng;
+use rand::seq::SliceRandom;
+use rand::{Rng, SeedableRng};
+use rand_distr::{Distribution as _, Zipf};
+use serde::Serialize;
+
+use crate::LabError;
+
+/// A rule that gives the next key.
+#[derive(Clone, Copy, PartialEq, Debug, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Distribution {
+    /// Every key once in random order, then again in another order.
+    Uniform,
+    /// Every key once, by number.
+    Sequential,
+    /// Rank r is asked for in proportion to 1 / r^exponent. `scrambled` scatters the ranks over
+    /// the key numbers; otherwise the popular keys are neighbours.
+    Zipf { exponent: f64, scrambled: bool },
+    /// A share of the requests goes to a share of the keys, evenly within both.
+    HotSet { keys_share: f64, requests_share: f64 },
+}
+
+impl Distribution {
+    /// Refuses parameters without a meaning.
+    pub fn check(&self, keys: u32) -> Result<(), LabError> {
+        let share = |value: f64| (0.0..=1.0).contains(&value);
+        let good = match *self {
+            Self::Uniform | Self::Sequential => true,
+            Self::Zipf { exponent, .. } => exponent.is_finite() && exponent >= 0.0,
+            Self::HotSet { keys_share, requests_share } => {
+                share(keys_share) && share(requests_share) && keys_share * f64::from(keys) >= 1.0
+            }
+        };
+        if good {
+            Ok(())
+        } else {
+            Err(LabError::Options(format!("{self} makes no sense for {keys} keys")))
+        }
+    }
+
+    /// Draws `count` key numbers below `keys`.
+    pub fn draw(&self, keys: u32, count: usize, seed: u64) -> Vec<u32> {
+        let mut random = SmallRng::seed_from_u64(seed);
+        match *self {
+            Self::Sequential => (0..keys).cycle().take(count).collect(),
+            Self::Uniform => {
+                let mut out = Vec::with_capacity(count);
+                let mut order: Vec<u32> = (0..keys).collect();
+                while out.len() < count {
+                    order.shuffle(&mut random);
+                    out.extend(order.iter().take(count - out.len()));
+                }
+                out
+            }
+            Self::Zipf { exponent, scrambled } => {
+                let Ok(zipf) = Zipf::new(f64::from(keys), exponent) else {
+                    return vec![0; count];
+                };
+                let names = scrambled.then(|| permutation(keys, seed));
+                (0..count)
+                    .map(|_| {
+                        let rank: f64 = zipf.sample(&mut random);
+                        let rank = (rank as u32).clamp(1, keys) - 1;
+                        names.as_ref().map_or(rank, |names| names[rank as usize])
+                    })
+                    .collect()
+            }
+            Self::HotSet { keys_share, requests_share } => {
+                let hot = ((f64::from(keys) * keys_share) as u32).clamp(1, keys);
+                (0..count)
+                    .map(|_| {
+                        if hot == keys || random.random_bool(requests_share) {
+                            random.random_range(0..hot)
+                        } else {
+                            random.random_range(hot..keys)
+                        }
+                    })
+                    .collect()
+            }
+        }
+    }
+}
+
+/// A random naming of the ranks. It does not depend on the draw, so that two draws with one seed
+/// agree on which keys are popular.
+fn permutation(keys: u32, seed: u64) -> Vec<u32> {
+    let mut names: Vec<u32> = (0..keys).collect();
+    names.shuffle(&mut SmallRng::seed_from_u64(seed ^ 0x005C_4A3B_1ED0));
+    names
+}
+
+impl fmt::Display for Distribution {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Uniform => f.write_str("uniform"),
+            Self::Sequential => f.write_str("sequential"),
+            Self::Zipf { exponent, scrambled: true } => write!(f, "zipf:{exponent}"),
+            Self::Zipf { exponent, scrambled: false } => write!(f, "zipf-contiguous:{exponent}"),
+            Self::HotSet { keys_share, requests_share } => {
+                write!(f, "hot:{keys_share}:{requests_share}")
+            }
+        }
+    }
+}
+
+impl FromStr for Distribution {
+    type Err = LabError;
+
+    fn from_str(text: &str) -> Result<Self, LabError> {
+        let mut parts = text.split(':');
+        let name = parts.next().unwrap_or_default();
+        let numbers: Result<Vec<f64>, _> = parts.map(str::parse).collect();
+        match (name, numbers.as_deref()) {
+            ("uniform", Ok([])) => Ok(Self::Uniform),
+            ("sequential", Ok([])) => Ok(Self::Sequential),
+            ("zipf", Ok([exponent])) => Ok(Self::Zipf { exponent: *exponent, scrambled: true }),
+            ("zipf-contiguous", Ok([exponent])) => {
+                Ok(Self::Zipf { exponent: *exponent, scrambled: false })
+            }
+            ("hot", Ok([keys_share, requests_share])) => {
+                Ok(Self::HotSet { keys_share: *keys_share, requests_share: *requests_share })
+            }
+            _ => Err(LabError::Options(format!(
+                "unknown key order {text:?}: use uniform, sequential, zipf:EXPONENT, \
+                 zipf-contiguous:EXPONENT or hot:SHARE-OF-KEYS:SHARE-OF-REQUESTS"
+            ))),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const KEYS: u32 = 1_000;
+    const DRAWS: usize = 400_000;
+
+    fn counts(distribution: Distribution) -> Vec<usize> {
+        let mut counts = vec![0; KEYS as usize];
+        for id in distribution.draw(KEYS, DRAWS, 7) {
+            counts[id as usize] += 1;
+        }
+        counts
+    }
+
+    #[test]
+    fn zipf_follows_its_law() {
+        let exponent = 0.99;
+        let counts = counts(Distribution::Zipf { exponent, scrambled: false });
+        let total: f64 = (1..=KEYS).map(|rank| f64::from(rank).powf(-exponent)).sum();
+        for rank in [1usize, 2, 3, 10, 50] {
+            let expected = DRAWS as f64 * (rank as f64).powf(-exponent) / total;
+            let off = (counts[rank - 1] as f64 - expected).abs() / expected;
+            assert!(off < 0.08, "rank {rank}: {} drawn, {expected:.0} expected", counts[rank - 1]);
+        }
+    }
+
+    #[test]
+    fn scrambling_moves_the_popular_keys_and_keeps_the_law() {
+        let mut plain = counts(Distribution::Zipf { exponent: 0.99, scrambled: false });
+        let mut scattered = counts(Distribution::Zipf { exponent: 0.99, scrambled: true });
+        assert!(plain[..10].iter().sum::<usize>() > 3 * scattered[..10].iter().sum::<usize>());
+        plain.sort_unstable();
+        scattered.sort_unstable();
+        assert_eq!(plain, scattered);
+    }
+
+    #[test]
+    fn uniform_asks_for_each_key_equally_often_and_in_no_order() {
+        let ids = Distribution::Uniform.draw(KEYS, DRAWS, 7);
+        assert!(counts(Distribution::Uniform).iter().all(|&n| n == DRAWS / KEYS as usize));
+        let ascents = ids[..KEYS as usize].windows(2).filter(|pair| pair[0] < pair[1]).count();
+        assert!((400..600).contains(&ascents), "{ascents} of 999 neighbours ascend");
+    }
+
+    #[test]
+    fn a_hot_set_gets_its_share() {
+        let counts = counts(Distribution::HotSet { keys_share: 0.1, requests_share: 0.9 });
+        let hot: usize = counts[..100].iter().sum();
+        assert!((0.89..0.91).contains(&(hot as f64 / DRAWS as f64)));
+    }
+
+    #[test]
+    fn names_read_back() {
+        for text in ["uniform", "sequential", "zipf:0.99", "zipf-contiguous:1.2", "hot:0.1:0.9"] {
+            assert_eq!(text.parse::<Distribution>().unwrap().to_string(), text);
+        }
+        assert!("zipf".parse::<Distribution>().is_err());
+    }
+}

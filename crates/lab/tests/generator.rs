@@ -1,0 +1,248 @@
+//! The generator against servers that answer as they are told: it counts right, notices wrong
+//! answers, and its open loop does not look away while a server sleeps.
+
+use std::collections::HashMap;
+use std::io::{Read, Write};
+use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::sync::{Arc, Mutex};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use dolium_lab::LabError;
+use dolium_lab::generator::{self, LoadReport, LoadSpec, Pace, Target};
+use dolium_lab::workload::{Distribution, Mix, Protocol, RequestPool, Workload};
+
+/// Answers every request in `input` that is whole; returns how many bytes it used.
+type Answer =
+    fn(input: &[u8], store: &mut HashMap<Vec<u8>, Vec<u8>>, output: &mut Vec<u8>) -> usize;
+
+/// A server with one thread a connection, which lives until the test process ends. `nap` says
+/// when it sleeps, measured from its start.
+fn server(answer: Answer, nap: Option<(Duration, Duration)>) -> Target {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address: SocketAddr = listener.local_addr().unwrap();
+    let store = Arc::new(Mutex::new(HashMap::new()));
+    let begun = Instant::now();
+    thread::spawn(move || {
+        for stream in listener.incoming() {
+            let store = Arc::clone(&store);
+            thread::spawn(move || talk(stream.unwrap(), answer, &store, begun, nap));
+        }
+    });
+    Target::Tcp(address)
+}
+
+fn talk(
+    mut stream: TcpStream,
+    answer: Answer,
+    store: &Mutex<HashMap<Vec<u8>, Vec<u8>>>,
+    begun: Instant,
+    nap: Option<(Duration, Duration)>,
+) {
+    stream.set_nodelay(true).unwrap();
+    let (mut input, mut output, mut chunk) = (Vec::new(), Vec::new(), vec![0; 64 << 10]);
+    while let Ok(got @ 1..) = stream.read(&mut chunk) {
+        if let Some((period, asleep)) = nap {
+            let into =
+                Duration::from_nanos((begun.elapsed().as_nanos() % period.as_nanos()) as u64);
+            thread::sleep(asleep.saturating_sub(into));
+        }
+        input.extend_from_slice(&chunk[..got]);
+        output.clear();
+        let used = answer(&input, &mut store.lock().unwrap(), &mut output);
+        input.drain(..used);
+        // Cut in two at an odd place, as a network may.
+        let (one, two) = output.split_at(output.len() / 3);
+        if stream.write_all(one).is_err() || stream.write_all(two).is_err() {
+            return;
+        }
+    }
+}
+
+fn line(input: &[u8]) -> Option<(&[u8], usize)> {
+    let end = input.windows(2).position(|pair| pair == b"\r\n")?;
+    Some((&input[..end], end + 2))
+}
+
+/// One array of bulk strings at the start of `input`.
+fn resp_words(input: &[u8]) -> Option<(Vec<Vec<u8>>, usize)> {
+    let number = |text: &[u8]| std::str::from_utf8(&text[1..]).unwrap().parse::<usize>().unwrap();
+    let (head, mut at) = line(input)?;
+    let mut words = Vec::new();
+    for _ in 0..number(head) {
+        let (head, used) = line(&input[at..])?;
+        let len = number(head);
+        at += used;
+        words.push(input.get(at..at + len)?.to_vec());
+        input.get(at + len..at + len + 2)?;
+        at += len + 2;
+    }
+    Some((words, at))
+}
+
+fn resp(input: &[u8], store: &mut HashMap<Vec<u8>, Vec<u8>>, output: &mut Vec<u8>) -> usize {
+    let mut at = 0;
+    while let Some((words, used)) = resp_words(&input[at..]) {
+        at += used;
+        match (words[0].as_slice(), store.get(&words[1])) {
+            (b"SET", _) => {
+                store.insert(words[1].clone(), words[2].clone());
+                output.extend_from_slice(b"+OK\r\n");
+            }
+            (b"GET", Some(value)) => {
+                write!(output, "${}\r\n", value.len()).unwrap();
+                output.extend_from_slice(value);
+                output.extend_from_slice(b"\r\n");
+            }
+            (b"GET", None) => output.extend_from_slice(b"$-1\r\n"),
+            other => panic!("the generator asked {other:?}"),
+        }
+    }
+    at
+}
+
+/// As `resp`, but now and then a value comes back with one byte changed.
+fn corrupting(input: &[u8], store: &mut HashMap<Vec<u8>, Vec<u8>>, output: &mut Vec<u8>) -> usize {
+    let used = resp(input, store, output);
+    if output.first() == Some(&b'$') && output.len() > 20 {
+        output[10] ^= 1;
+    }
+    used
+}
+
+fn refusing(input: &[u8], store: &mut HashMap<Vec<u8>, Vec<u8>>, output: &mut Vec<u8>) -> usize {
+    let used = resp(input, store, output);
+    output.clear();
+    output.extend_from_slice(b"-OOM no room\r\n");
+    used
+}
+
+fn memcached(input: &[u8], store: &mut HashMap<Vec<u8>, Vec<u8>>, output: &mut Vec<u8>) -> usize {
+    let mut at = 0;
+    while let Some((head, used)) = line(&input[at..]) {
+        let words: Vec<&[u8]> = head.split(|&byte| byte == b' ').collect();
+        if words[0] == b"set" {
+            let len: usize = std::str::from_utf8(words[4]).unwrap().parse().unwrap();
+            let body = at + used;
+            let Some(value) = input.get(body..body + len + 2) else { return at };
+            store.insert(words[1].to_vec(), value[..len].to_vec());
+            output.extend_from_slice(b"STORED\r\n");
+            at = body + len + 2;
+            continue;
+        }
+        assert_eq!(words[0], b"get");
+        if let Some(value) = store.get(words[1]) {
+            let key = String::from_utf8_lossy(words[1]);
+            write!(output, "VALUE {key} 0 {}\r\n", value.len()).unwrap();
+            output.extend_from_slice(value);
+            output.extend_from_slice(b"\r\n");
+        }
+        output.extend_from_slice(b"END\r\n");
+        at += used;
+    }
+    at
+}
+
+fn workload(protocol: Protocol, mix: Mix) -> Workload {
+    Workload {
+        protocol,
+        mix,
+        keys: 2_000,
+        key_bytes: 16,
+        value_bytes: 64,
+        distribution: Distribution::Uniform,
+        seed: 3,
+    }
+}
+
+fn spec(target: &Target) -> LoadSpec {
+    LoadSpec {
+        target: target.clone(),
+        connections: 6,
+        pipeline: 7,
+        threads: 2,
+        cores: Vec::new(),
+        warm_up: Duration::from_millis(20),
+        window: Duration::from_millis(200),
+        pace: Pace::Closed,
+        verify: false,
+        server: None,
+    }
+}
+
+fn ask(spec: &LoadSpec, workload: &Workload) -> Result<LoadReport, LabError> {
+    generator::run(spec, &RequestPool::build(workload).unwrap())
+}
+
+#[test]
+fn every_value_is_found_and_right_in_both_protocols() {
+    for (protocol, answer) in
+        [(Protocol::Resp, resp as Answer), (Protocol::Memcached, memcached as Answer)]
+    {
+        let target = server(answer, None);
+        let mixed = workload(protocol, Mix::GetPerMille(800));
+        generator::preload(&target, &mixed, |_| {}).unwrap();
+        for verify in [false, true] {
+            let report = ask(&LoadSpec { verify, ..spec(&target) }, &mixed).unwrap();
+            assert!(report.operations > 100, "{protocol:?}: {}", report.operations);
+            assert_eq!(report.misses, 0);
+            assert!(report.latency.len() > 0);
+            assert!(report.client_cpu_ns > 0);
+        }
+    }
+}
+
+#[test]
+fn misses_are_counted_and_do_not_derail_the_count() {
+    for (protocol, answer) in
+        [(Protocol::Resp, resp as Answer), (Protocol::Memcached, memcached as Answer)]
+    {
+        let target = server(answer, None);
+        let half = Workload { keys: 1_000, ..workload(protocol, Mix::Get) };
+        generator::preload(&target, &half, |_| {}).unwrap();
+        let report = ask(&spec(&target), &workload(protocol, Mix::Get)).unwrap();
+        let share = report.misses as f64 / report.operations as f64;
+        // Misses count from the first request, operations from the end of the warm-up.
+        assert!((0.4..1.0).contains(&share), "{protocol:?}: {share}");
+    }
+}
+
+#[test]
+fn verify_notices_one_wrong_byte() {
+    let target = server(corrupting, None);
+    let gets = workload(Protocol::Resp, Mix::Get);
+    generator::preload(&target, &gets, |_| {}).unwrap();
+    let outcome = ask(&LoadSpec { verify: true, ..spec(&target) }, &gets);
+    assert!(matches!(outcome, Err(LabError::WrongValue { .. })), "{outcome:?}");
+}
+
+#[test]
+fn a_refusal_ends_the_run_with_the_stores_own_words() {
+    let target = server(refusing, None);
+    let outcome = ask(&spec(&target), &workload(Protocol::Resp, Mix::Get));
+    assert!(matches!(&outcome, Err(LabError::Refused { reply }) if reply.contains("OOM no room")));
+}
+
+#[test]
+fn an_open_loop_tells_of_the_nap_that_a_closed_loop_hides() {
+    let nap = Some((Duration::from_secs(1), Duration::from_millis(200)));
+    let target = server(resp, nap);
+    let gets = workload(Protocol::Resp, Mix::Get);
+    generator::preload(&target, &gets, |_| {}).unwrap();
+    let slow = LoadSpec {
+        connections: 4,
+        pipeline: 1,
+        threads: 1,
+        window: Duration::from_secs(2),
+        ..spec(&target)
+    };
+    let closed = ask(&slow, &gets).unwrap();
+    let rate = 2_000.0;
+    let open = ask(&LoadSpec { pace: Pace::Open { rate }, ..slow }, &gets).unwrap();
+    let (closed_p99, open_p99) = (closed.latency_us(0.99), open.latency_us(0.99));
+    assert!(open_p99 >= 150_000.0, "open loop p99 {open_p99} us");
+    assert!(closed_p99 < 20_000.0, "closed loop p99 {closed_p99} us");
+    assert_eq!(open.unanswered, 0);
+    // Every request that was due in the window is in the histogram, answered late or not.
+    assert!((open.latency.len() as f64 - rate * 2.0).abs() <= 2.0, "{}", open.latency.len());
+}
