@@ -19,6 +19,7 @@ pub mod error;
 pub mod generator;
 pub mod limits;
 pub mod machine;
+pub mod null;
 pub mod workload;
 
 pub use error::LabError;
