@@ -19,6 +19,7 @@ pub mod error;
 pub mod generator;
 pub mod limits;
 pub mod machine;
+pub mod misses;
 pub mod null;
 pub mod workload;
 

@@ -1,0 +1,212 @@
+//! `limit-misses`: the floor for a get from attached memory on this machine, in this minute.
+//!
+//! ```text
+//! slots    |8 B|8 B|8 B| ...      probed at a place that nobody can foresee: first miss
+//!             |
+//! records  |key value....|key value....| ...      led to by the slot: second miss; value copied
+//! ```
+//!
+//! *Dependent*: the next place follows from the bytes just copied, so nothing overlaps; what is
+//! measured is the latency of two misses, a mix of a word and a copy. *Batches*: places of a whole
+//! batch are known; all slots are prefetched, then all records, then all values are copied.
+//!
+//! A record begins on a cache line of its own. The pages are those of a memfd, as a shared store's
+//! are; a store that runs on huge pages must be compared with a floor that does too.
+
+mod memory;
+
+use std::hint::black_box;
+use std::time::Instant;
+
+use serde::Serialize;
+
+use crate::LabError;
+use crate::workload::value::mix;
+use memory::Memory;
+
+const LINE: usize = 64;
+/// Each figure is the best of this many repetitions: a floor is what the machine can do.
+const REPETITIONS: usize = 3;
+/// Reads in one repetition.
+const READS: usize = 1 << 19;
+
+/// Which pages the floor stands on.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Pages {
+    /// 4 KiB pages.
+    Small,
+    /// 2 MiB pages, by MADV_COLLAPSE.
+    Huge,
+}
+
+/// Nanoseconds of one read.
+#[derive(Clone, Copy, Debug, Serialize)]
+pub struct MissFloor {
+    pub items: usize,
+    pub key_bytes: usize,
+    pub value_bytes: usize,
+    pub pages: Pages,
+    pub dependent_ns: f64,
+    pub batch16_ns: f64,
+    pub batch32_ns: f64,
+}
+
+/// Prepares a floor on 4 KiB pages and measures it once.
+pub fn run(items: usize, key_bytes: usize, value_bytes: usize) -> Result<MissFloor, LabError> {
+    Ok(Floor::prepare(items, key_bytes, value_bytes, Pages::Small)?.measure())
+}
+
+/// Memory that is ready to be measured as often as one likes, in turns with something else.
+pub struct Floor {
+    memory: Memory,
+    items: usize,
+    key_bytes: usize,
+    value_bytes: usize,
+    stride: usize,
+    pages: Pages,
+}
+
+impl Floor {
+    /// Fills the slots and the records. With `Pages::Huge`, fails if the machine refuses them.
+    pub fn prepare(
+        items: usize,
+        key_bytes: usize,
+        value_bytes: usize,
+        pages: Pages,
+    ) -> Result<Self, LabError> {
+        if items == 0 || key_bytes < 8 || value_bytes < 8 {
+            return Err(LabError::Options(
+                "the floor needs an item, and 8 bytes of key and of value at least".into(),
+            ));
+        }
+        let stride = (key_bytes + value_bytes).next_multiple_of(LINE);
+        let slot_bytes = (items * 8).next_multiple_of(LINE);
+        let mut memory = Memory::new(slot_bytes + items * stride, pages == Pages::Huge)?;
+        let bytes = memory.bytes_mut();
+        let (slots, records) = bytes.split_at_mut(slot_bytes);
+        // Slots lead to records in an order without any: a random permutation.
+        let mut order: Vec<u64> = (0..items as u64).collect();
+        for last in (1..items).rev() {
+            order.swap(last, place(mix(last as u64), last + 1));
+        }
+        for (slot, record) in slots.chunks_exact_mut(8).zip(&order) {
+            slot.copy_from_slice(&(slot_bytes as u64 + record * stride as u64).to_le_bytes());
+        }
+        for (number, record) in records.chunks_exact_mut(stride).enumerate() {
+            for (word, part) in record.chunks_exact_mut(8).enumerate() {
+                part.copy_from_slice(&mix((number as u64) << 8 | word as u64).to_le_bytes());
+            }
+        }
+        Ok(Self { memory, items, key_bytes, value_bytes, stride, pages })
+    }
+
+    /// Bytes that the reads may touch.
+    pub fn footprint(&self) -> usize {
+        self.memory.bytes().len()
+    }
+
+    /// Whether the kernel really gave huge pages: kilobytes of them under this memory.
+    pub fn huge_kib(&self) -> usize {
+        self.memory.huge_kib()
+    }
+
+    /// Measures all three ways, each as the best of a few repetitions.
+    pub fn measure(&self) -> MissFloor {
+        let best = |read: &dyn Fn(u64) -> f64| {
+            let times = (0..REPETITIONS as u64).map(read);
+            times.fold(f64::INFINITY, f64::min)
+        };
+        MissFloor {
+            items: self.items,
+            key_bytes: self.key_bytes,
+            value_bytes: self.value_bytes,
+            pages: self.pages,
+            dependent_ns: best(&|seed| self.dependent(seed)),
+            batch16_ns: best(&|seed| self.batches::<16>(seed)),
+            batch32_ns: best(&|seed| self.batches::<32>(seed)),
+        }
+    }
+
+    fn dependent(&self, seed: u64) -> f64 {
+        let bytes = self.memory.bytes();
+        let mut value = vec![0u8; self.value_bytes];
+        let mut read = seed;
+        let begun = Instant::now();
+        for step in 0..READS as u64 {
+            // The step keeps the walk from falling into a short circle of places.
+            let slot = place(mix(read ^ step), self.items) * 8;
+            self.copy(bytes, word(bytes, slot) as usize, &mut value);
+            read = word(&value, 0);
+        }
+        black_box(read);
+        begun.elapsed().as_nanos() as f64 / READS as f64
+    }
+
+    fn batches<const N: usize>(&self, seed: u64) -> f64 {
+        let bytes = self.memory.bytes();
+        let mut value = vec![0u8; self.value_bytes];
+        let mut read = seed;
+        let begun = Instant::now();
+        for batch in 0..(READS / N) as u64 {
+            let mut slots = [0; N];
+            for (number, slot) in slots.iter_mut().enumerate() {
+                *slot = place(mix(read ^ (batch * N as u64 + number as u64)), self.items) * 8;
+                memory::prefetch(bytes, *slot);
+            }
+            let mut records = [0; N];
+            for (slot, record) in slots.iter().zip(&mut records) {
+                *record = word(bytes, *slot) as usize;
+                for line in 0..self.stride / LINE {
+                    memory::prefetch(bytes, *record + line * LINE);
+                }
+            }
+            for record in records {
+                self.copy(bytes, record, &mut value);
+                read ^= word(&value, 0);
+            }
+        }
+        black_box(read);
+        begun.elapsed().as_nanos() as f64 / (READS / N * N) as f64
+    }
+
+    #[inline]
+    fn copy(&self, bytes: &[u8], record: usize, value: &mut [u8]) {
+        let from = record + self.key_bytes;
+        value.copy_from_slice(&bytes[from..from + self.value_bytes]);
+        black_box(value);
+    }
+}
+
+/// A number below `below` from a well mixed word, without a division.
+#[inline]
+fn place(word: u64, below: usize) -> usize {
+    ((u128::from(word) * below as u128) >> 64) as usize
+}
+
+#[inline]
+fn word(bytes: &[u8], at: usize) -> u64 {
+    let mut out = [0; 8];
+    out.copy_from_slice(&bytes[at..at + 8]);
+    u64::from_le_bytes(out)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn batches_overlap_what_dependent_reads_cannot() {
+        let floor = run(1_000_000, 16, 32).unwrap();
+        assert!(floor.dependent_ns > 10.0, "{floor:?}");
+        assert!(floor.batch16_ns < floor.dependent_ns / 2.0, "{floor:?}");
+        assert!(floor.batch32_ns < floor.dependent_ns / 2.0, "{floor:?}");
+    }
+
+    #[test]
+    fn small_sets_are_cheaper_than_large_ones() {
+        let small = run(1_000, 24, 100).unwrap();
+        let large = run(1_000_000, 24, 100).unwrap();
+        assert!(small.dependent_ns * 1.5 < large.dependent_ns, "{small:?} {large:?}");
+    }
+}
