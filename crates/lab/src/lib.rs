@@ -13,7 +13,9 @@
 //! An absolute figure belongs to its machine and its minute. What this crate reports is therefore
 //! first a ratio between stores that took turns in one run, and only then a time.
 
+pub mod cli;
 pub mod clock;
+pub mod compare;
 pub mod cpu;
 pub mod error;
 pub mod generator;
@@ -21,6 +23,7 @@ pub mod limits;
 pub mod machine;
 pub mod misses;
 pub mod null;
+pub mod stores;
 pub mod workload;
 
 pub use error::LabError;

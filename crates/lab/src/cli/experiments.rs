@@ -1,0 +1,229 @@
+//! `dolium lab compare`, `qos` and `misses`: the experiments that end in a table.
+
+use std::io::{IsTerminal, Write};
+use std::path::PathBuf;
+
+use clap::{Args, ValueEnum};
+
+use super::write_json;
+use crate::LabError;
+use crate::compare::{self, Plan, qos};
+use crate::misses::{Floor, Pages};
+use crate::stores::{Store, Surroundings};
+use crate::workload::{Distribution, Mix, Operation};
+
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Socket {
+    Tcp,
+    Unix,
+}
+
+/// Options that every experiment over several stores has.
+#[derive(Args)]
+struct Common {
+    /// Stores, the one of interest first: dolium, dolium-memcached, redis, memcached, null, null-uring
+    #[arg(long, value_delimiter = ',', default_value = "dolium,redis,memcached,null")]
+    stores: Vec<Store>,
+    #[arg(long = "conns", default_value_t = 50)]
+    connections: usize,
+    #[arg(long, default_value_t = 100_000)]
+    keys: u32,
+    /// Bytes of a key
+    #[arg(long = "key", default_value_t = 16)]
+    key_bytes: usize,
+    /// Bytes of a value
+    #[arg(long = "value", default_value_t = 100)]
+    value_bytes: usize,
+    /// uniform, sequential, zipf:E, zipf-contiguous:E or hot:KEYS:REQUESTS
+    #[arg(long, default_value = "uniform")]
+    distribution: Distribution,
+    #[arg(long, value_enum, default_value = "tcp")]
+    socket: Socket,
+    /// Rounds; every figure is a median over them
+    #[arg(long, default_value_t = 5)]
+    rounds: usize,
+    #[arg(long = "threads-server", default_value_t = 1)]
+    server_threads: usize,
+    #[arg(long = "threads-client", default_value_t = 1)]
+    client_threads: usize,
+    /// Check every byte of every value (the client then costs more)
+    #[arg(long)]
+    verify: bool,
+    /// Milliseconds of each visit before it counts
+    #[arg(long, default_value_t = 150)]
+    warm_up: u64,
+    #[arg(long, default_value_t = 1)]
+    seed: u64,
+    /// The binary to serve Dolium with; this one if not given
+    #[arg(long)]
+    dolium: Option<PathBuf>,
+    /// Write everything that was measured to this file
+    #[arg(long)]
+    json: Option<PathBuf>,
+}
+
+impl Common {
+    fn plan(&self, operations: &[Mix], pipelines: &[usize], window: u64) -> Result<Plan, LabError> {
+        let operations = operations.iter().map(|mix| match mix {
+            Mix::Get => Ok(Operation::Get),
+            Mix::Set => Ok(Operation::Set),
+            Mix::GetPerMille(_) => {
+                Err(LabError::Options("a comparison takes get and set, one at a time".into()))
+            }
+        });
+        Ok(Plan {
+            stores: self.stores.clone(),
+            pipelines: pipelines.to_vec(),
+            operations: operations.collect::<Result<_, _>>()?,
+            connections: self.connections,
+            keys: self.keys,
+            key_bytes: self.key_bytes,
+            value_bytes: self.value_bytes,
+            distribution: self.distribution,
+            unix: self.socket == Socket::Unix,
+            rounds: self.rounds,
+            server_threads: self.server_threads,
+            client_threads: self.client_threads,
+            warm_up_ms: self.warm_up,
+            window_ms: window,
+            verify: self.verify,
+            seed: self.seed,
+        })
+    }
+
+    fn surroundings(&self) -> Result<Surroundings, LabError> {
+        Surroundings::new(self.socket == Socket::Unix, self.server_threads, self.dolium.clone())
+    }
+}
+
+#[derive(Args)]
+pub(super) struct CompareOptions {
+    #[command(flatten)]
+    common: Common,
+    /// Requests in one send
+    #[arg(long, value_delimiter = ',', default_value = "1,10,50")]
+    pipelines: Vec<usize>,
+    /// get, set
+    #[arg(long = "ops", value_delimiter = ',', default_value = "get,set")]
+    operations: Vec<Mix>,
+    /// Milliseconds of each visit that count
+    #[arg(long, default_value_t = 400)]
+    window: u64,
+}
+
+impl CompareOptions {
+    pub fn run(&self) -> Result<(), LabError> {
+        let plan = self.common.plan(&self.operations, &self.pipelines, self.window)?;
+        let around = self.common.surroundings()?;
+        let mut progress = Progress::new();
+        let outcome = compare::run(&plan, &around, &mut |line| progress.show(line));
+        progress.clear();
+        let outcome = outcome?;
+        print!("{outcome}");
+        self.common.json.as_deref().map_or(Ok(()), |path| write_json(path, &outcome))
+    }
+}
+
+#[derive(Args)]
+pub(super) struct QosOptions {
+    #[command(flatten)]
+    common: Common,
+    /// Requests due together
+    #[arg(long, default_value_t = 1)]
+    pipeline: usize,
+    /// get or set
+    #[arg(long = "op", default_value = "get")]
+    operation: Mix,
+    /// Microseconds that the 99th percentile must stay under
+    #[arg(long, default_value_t = 1000.0)]
+    p99: f64,
+    /// Halvings of the search
+    #[arg(long, default_value_t = 7)]
+    steps: usize,
+    /// Milliseconds of each visit that count
+    #[arg(long, default_value_t = 1000)]
+    window: u64,
+}
+
+impl QosOptions {
+    pub fn run(&self) -> Result<(), LabError> {
+        let plan = self.common.plan(&[self.operation], &[self.pipeline], self.window)?;
+        let around = self.common.surroundings()?;
+        let mut progress = Progress::new();
+        let say = &mut |line: &str| progress.show(line);
+        let outcome = qos::run(&plan, &around, self.p99, self.steps, say);
+        progress.clear();
+        let outcome = outcome?;
+        print!("{outcome}");
+        self.common.json.as_deref().map_or(Ok(()), |path| write_json(path, &outcome))
+    }
+}
+
+#[derive(Args)]
+pub(super) struct MissesOptions {
+    /// Numbers of items
+    #[arg(long, value_delimiter = ',', default_value = "100000,1000000,10000000")]
+    items: Vec<usize>,
+    /// Stand on huge pages (MADV_COLLAPSE)
+    #[arg(long)]
+    huge: bool,
+    #[arg(long)]
+    json: Option<PathBuf>,
+}
+
+impl MissesOptions {
+    pub fn run(&self) -> Result<(), LabError> {
+        const SIZES: [(usize, usize); 2] = [(16, 32), (24, 100)];
+        let pages = if self.huge { Pages::Huge } else { Pages::Small };
+        println!("Two cache misses and a copy of the value, ns, memfd, {pages:?} pages\n");
+        println!(
+            "{:>10} {:>9} {:>10} {:>10} {:>10} {:>10}",
+            "items", "key+value", "dependent", "batch 16", "batch 32", "huge MiB"
+        );
+        println!("{}", "─".repeat(64));
+        let mut floors = Vec::new();
+        for &items in &self.items {
+            for (key, value) in SIZES {
+                let floor = Floor::prepare(items, key, value, pages)?;
+                let result = floor.measure();
+                println!(
+                    "{items:>10} {:>9} {:>10.1} {:>10.1} {:>10.1} {:>10}",
+                    format!("{key}+{value}"),
+                    result.dependent_ns,
+                    result.batch16_ns,
+                    result.batch32_ns,
+                    floor.huge_kib() / 1024,
+                );
+                floors.push(result);
+            }
+        }
+        self.json.as_deref().map_or(Ok(()), |path| write_json(path, &floors))
+    }
+}
+
+/// One line that says where a run is: rewritten on a terminal, printed otherwise.
+struct Progress {
+    terminal: bool,
+}
+
+impl Progress {
+    fn new() -> Self {
+        Self { terminal: std::io::stderr().is_terminal() }
+    }
+
+    fn show(&mut self, line: &str) {
+        let mut out = std::io::stderr();
+        // Progress is a courtesy: a closed standard error is no reason to end a measurement.
+        let _ = if self.terminal {
+            write!(out, "\r\x1b[K{line}").and_then(|()| out.flush())
+        } else {
+            writeln!(out, "{line}")
+        };
+    }
+
+    fn clear(&mut self) {
+        if self.terminal {
+            let _ = write!(std::io::stderr(), "\r\x1b[K");
+        }
+    }
+}

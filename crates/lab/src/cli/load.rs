@@ -1,0 +1,144 @@
+//! `dolium lab load`: ask one store that somebody else started.
+
+use std::net::ToSocketAddrs;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use clap::Args;
+
+use crate::LabError;
+use crate::generator::{self, LoadSpec, Pace, Target};
+use crate::workload::{Distribution, Mix, Protocol, RequestPool, Workload};
+
+#[derive(Args)]
+pub(super) struct Options {
+    #[arg(long, default_value = "127.0.0.1")]
+    host: String,
+    #[arg(long, default_value_t = 6379)]
+    port: u16,
+    /// Unix socket in place of TCP
+    #[arg(long)]
+    unix: Option<PathBuf>,
+    /// resp or memcached
+    #[arg(long, default_value = "resp")]
+    protocol: Protocol,
+    /// get, set or mixed:PERCENT-OF-GET
+    #[arg(long = "op", default_value = "get")]
+    mix: Mix,
+    #[arg(long = "conns", default_value_t = 50)]
+    connections: usize,
+    #[arg(long, default_value_t = 1)]
+    pipeline: usize,
+    #[arg(long, default_value_t = 1)]
+    threads: usize,
+    /// Cores to pin the generator's threads to, such as 1,2
+    #[arg(long, value_delimiter = ',')]
+    cores: Vec<usize>,
+    #[arg(long, default_value_t = 100_000)]
+    keys: u32,
+    /// Bytes of a key
+    #[arg(long = "key", default_value_t = 16)]
+    key_bytes: usize,
+    /// Bytes of a value
+    #[arg(long = "value", default_value_t = 100)]
+    value_bytes: usize,
+    /// uniform, sequential, zipf:E, zipf-contiguous:E or hot:KEYS:REQUESTS
+    #[arg(long, default_value = "uniform")]
+    distribution: Distribution,
+    /// Requests a second, due at even intervals (open loop); without it, as fast as answered
+    #[arg(long)]
+    rate: Option<f64>,
+    #[arg(long, default_value_t = 5.0)]
+    seconds: f64,
+    #[arg(long, default_value_t = 0.5)]
+    warm_up: f64,
+    /// Parse every reply and check every byte of every value
+    #[arg(long)]
+    verify: bool,
+    /// Do not set all keys first
+    #[arg(long)]
+    no_load: bool,
+    /// Process of the server, to measure its CPU time
+    #[arg(long)]
+    pid: Option<u32>,
+    #[arg(long, default_value_t = 1)]
+    seed: u64,
+}
+
+impl Options {
+    pub fn run(&self) -> Result<(), LabError> {
+        let target = self.target()?;
+        let workload = Workload {
+            protocol: self.protocol,
+            mix: self.mix,
+            keys: self.keys,
+            key_bytes: self.key_bytes,
+            value_bytes: self.value_bytes,
+            distribution: self.distribution,
+            seed: self.seed,
+        };
+        let seconds = |number: f64| {
+            Duration::try_from_secs_f64(number)
+                .map_err(|_| LabError::Options(format!("{number} is no time")))
+        };
+        if !self.no_load {
+            generator::preload(&target, &workload, |_| {})?;
+        }
+        let pool = RequestPool::build(&workload)?;
+        let report = generator::run(
+            &LoadSpec {
+                target,
+                connections: self.connections,
+                pipeline: self.pipeline,
+                threads: self.threads,
+                cores: self.cores.clone(),
+                warm_up: seconds(self.warm_up)?,
+                window: seconds(self.seconds)?,
+                pace: self.rate.map_or(Pace::Closed, |rate| Pace::Open { rate }),
+                verify: self.verify,
+                server: self.pid,
+            },
+            &pool,
+        )?;
+        println!(
+            "{}, pipeline {}, {} connections, {} loop",
+            self.mix.name(),
+            self.pipeline,
+            self.connections,
+            if self.rate.is_some() { "open" } else { "closed" }
+        );
+        println!("  operations      {:>12}", report.operations);
+        println!("  operations/s    {:>12.0}", report.rate());
+        for (name, share) in
+            [("p50", 0.5), ("p90", 0.9), ("p99", 0.99), ("p99.9", 0.999), ("worst", 1.0)]
+        {
+            println!("  {name:<12} us {:>12.1}", report.latency_us(share));
+        }
+        if self.rate.is_some() {
+            let lag = report.lag.value_at_quantile(0.99) as f64 / 1e3;
+            println!("  client late us  {lag:>12.1}   (99th percentile)");
+        }
+        println!("  client us/op    {:>12.3}", report.client_us());
+        if let (Some(us), Some(busy)) = (report.server_us(), report.server_busy()) {
+            println!("  server us/op    {us:>12.3}");
+            println!("  server busy     {:>11.0}%", busy * 100.0);
+        }
+        if report.misses > 0 {
+            println!("  without a value {:>12}", report.misses);
+        }
+        if report.unanswered > 0 {
+            println!("  never answered  {:>12}", report.unanswered);
+        }
+        Ok(())
+    }
+
+    fn target(&self) -> Result<Target, LabError> {
+        if let Some(path) = &self.unix {
+            return Ok(Target::Unix(path.clone()));
+        }
+        let unknown = || LabError::Options(format!("no address for host {}", self.host));
+        let mut addresses =
+            (self.host.as_str(), self.port).to_socket_addrs().map_err(|_| unknown())?;
+        Ok(Target::Tcp(addresses.next().ok_or_else(unknown)?))
+    }
+}

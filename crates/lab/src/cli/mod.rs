@@ -1,0 +1,73 @@
+//! `dolium lab ...`: the options of every experiment, and what they print.
+
+mod experiments;
+mod load;
+mod null;
+
+use std::ffi::OsString;
+use std::process::ExitCode;
+
+use clap::{Parser, Subcommand};
+
+use crate::LabError;
+
+#[derive(Parser)]
+#[command(name = "dolium lab", about = "Measure stores from outside, as a user does")]
+struct Lab {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    /// Let stores take turns and compare CPU per operation, throughput and latency
+    Compare(experiments::CompareOptions),
+    /// Find the highest rate at which the 99th percentile stays under a bound
+    Qos(experiments::QosOptions),
+    /// Ask one store that runs already
+    Load(load::Options),
+    /// Serve as a store that parses nothing: the floor of network figures
+    Null(null::Options),
+    /// Measure pairs of cache misses: the floor of reads from attached memory
+    Misses(experiments::MissesOptions),
+}
+
+/// Runs the experiment that `args` name; the first of them is the first word after `lab`.
+pub fn run<I>(args: I) -> ExitCode
+where
+    I: IntoIterator,
+    I::Item: Into<OsString>,
+{
+    let name = OsString::from("dolium lab");
+    let words = std::iter::once(name).chain(args.into_iter().map(Into::into));
+    let lab = match Lab::try_parse_from(words) {
+        Ok(lab) => lab,
+        Err(error) => {
+            // Nothing is left to do when even the message cannot be written.
+            let _ = error.print();
+            return if error.use_stderr() { ExitCode::from(2) } else { ExitCode::SUCCESS };
+        }
+    };
+    let done = match lab.command {
+        Command::Compare(options) => options.run(),
+        Command::Qos(options) => options.run(),
+        Command::Load(options) => options.run(),
+        Command::Null(options) => options.run(),
+        Command::Misses(options) => options.run(),
+    };
+    match done {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("dolium lab: {error}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+/// Writes a result as JSON to a file.
+fn write_json(path: &std::path::Path, value: &impl serde::Serialize) -> Result<(), LabError> {
+    let doing = || format!("write {}", path.display());
+    let text = serde_json::to_string_pretty(value)
+        .map_err(|error| LabError::system(doing(), std::io::Error::from(error)))?;
+    std::fs::write(path, text + "\n").map_err(|error| LabError::system(doing(), error))
+}

@@ -1,0 +1,66 @@
+//! `dolium lab null`: serve as a store that parses nothing.
+
+use std::net::SocketAddr;
+use std::path::PathBuf;
+
+use clap::Args;
+
+use crate::LabError;
+use crate::generator::Target;
+use crate::null::{self, Counting, Engine, NullSpec};
+use crate::workload::{Mix, Operation, Protocol, wire};
+
+#[derive(Args)]
+pub(super) struct Options {
+    /// TCP port on the loopback interface
+    #[arg(long, required_unless_present = "unix")]
+    port: Option<u16>,
+    /// Unix socket in place of TCP
+    #[arg(long)]
+    unix: Option<PathBuf>,
+    /// Wait on io_uring in place of epoll
+    #[arg(long)]
+    io_uring: bool,
+    /// Operation whose good reply is sent: get or set
+    #[arg(long = "op", default_value = "get")]
+    operation: Mix,
+    /// resp or memcached
+    #[arg(long, default_value = "resp")]
+    protocol: Protocol,
+    /// Bytes of a key
+    #[arg(long = "key", default_value_t = 16)]
+    key_bytes: usize,
+    /// Bytes of a value
+    #[arg(long = "value", default_value_t = 100)]
+    value_bytes: usize,
+    /// Count requests by their length, so that no byte of them is looked at
+    #[arg(long)]
+    count_bytes: bool,
+}
+
+impl Options {
+    pub fn run(&self) -> Result<(), LabError> {
+        let operation = match self.operation {
+            Mix::Get => Operation::Get,
+            Mix::Set => Operation::Set,
+            Mix::GetPerMille(_) => {
+                return Err(LabError::Options("a null server answers one operation".into()));
+            }
+        };
+        let target = match (&self.unix, self.port) {
+            (Some(path), _) => Target::Unix(path.clone()),
+            (None, port) => {
+                Target::Tcp(SocketAddr::from(([127, 0, 0, 1], port.unwrap_or_default())))
+            }
+        };
+        let engine = if self.io_uring { Engine::Uring } else { Engine::Epoll };
+        let (protocol, key, value) = (self.protocol, self.key_bytes, self.value_bytes);
+        let mut spec = NullSpec::answering(engine, protocol, operation, key, value);
+        if self.count_bytes {
+            let mut request = Vec::new();
+            wire::push_request(&mut request, protocol, operation, 0, key, value);
+            spec.counting = Counting::Bytes(request.len());
+        }
+        null::serve(&spec, &target)
+    }
+}

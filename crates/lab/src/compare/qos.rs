@@ -1,0 +1,153 @@
+//! `dolium lab qos`: the highest rate at which the 99th percentile stays under a bound.
+//!
+//! The rate is offered, not achieved: requests are due at even intervals whatever the store does.
+//! A closed loop finds what a store can do at most; from there each step halves the distance
+//! between a rate that keeps the bound and one that does not. A step is the median of rounds.
+
+use std::fmt;
+
+use serde::Serialize;
+
+use super::table::thousands;
+use super::{Plan, median, server_for, spec, start, workload};
+use crate::LabError;
+use crate::generator::{self, Pace};
+use crate::stores::{Store, Surroundings};
+use crate::workload::RequestPool;
+
+/// A store that keeps up with more than its closed loop showed is tried up to this multiple.
+const HIGHEST_MULTIPLE: f64 = 1.25;
+/// A round in which the generator itself was later than this share of the bound says nothing
+/// about the store.
+const CLIENT_LATE_SHARE: f64 = 0.5;
+
+/// One offered rate and what came of it.
+#[derive(Clone, Debug, Serialize)]
+pub struct Step {
+    pub offered: f64,
+    pub p99_us: f64,
+    pub client_lag_p99_us: f64,
+    pub kept: bool,
+}
+
+/// One store's search.
+#[derive(Clone, Debug, Serialize)]
+pub struct Search {
+    pub store: Store,
+    pub closed_loop_rate: f64,
+    pub highest: f64,
+    pub p99_at_highest_us: f64,
+    /// Whether the first rate that broke the bound broke it in the client too.
+    pub client_limited: bool,
+    pub steps: Vec<Step>,
+}
+
+/// The outcome for all stores.
+#[derive(Clone, Debug, Serialize)]
+pub struct Quality {
+    pub plan: Plan,
+    pub bound_us: f64,
+    pub searches: Vec<Search>,
+}
+
+/// Searches for every store of the plan, step by step in turns.
+pub fn run(
+    plan: &Plan,
+    around: &Surroundings,
+    bound_us: f64,
+    steps: usize,
+    say: &mut dyn FnMut(&str),
+) -> Result<Quality, LabError> {
+    let (Some(&operation), Some(&pipeline)) = (plan.operations.first(), plan.pipelines.first())
+    else {
+        return Err(LabError::Options("a search needs an operation and a pipeline".into()));
+    };
+    let servers = start(plan, around, say)?;
+    let mut searches = Vec::new();
+    let mut pools = Vec::new();
+    let mut ranges = Vec::new();
+    for &store in &plan.stores {
+        let pool = RequestPool::build(&workload(plan, store, operation))?;
+        let server = server_for(&servers, store, operation);
+        let mut rates = Vec::new();
+        for _ in 0..plan.rounds {
+            let closed = spec(plan, around, server, pipeline, Pace::Closed);
+            rates.push(generator::run(&closed, &pool)?.rate());
+        }
+        let closed_loop_rate = median(rates);
+        say(&format!("{}: closed loop {} /s", store.name(), thousands(closed_loop_rate)));
+        pools.push(pool);
+        ranges.push((0.0, closed_loop_rate * HIGHEST_MULTIPLE));
+        searches.push(Search {
+            store,
+            closed_loop_rate,
+            highest: 0.0,
+            p99_at_highest_us: f64::NAN,
+            client_limited: false,
+            steps: Vec::new(),
+        });
+    }
+    for number in 0..steps {
+        for (index, search) in searches.iter_mut().enumerate() {
+            let (low, high) = ranges[index];
+            let offered = (low + high) / 2.0;
+            let server = server_for(&servers, search.store, operation);
+            let open = spec(plan, around, server, pipeline, Pace::Open { rate: offered });
+            let (mut p99, mut lag) = (Vec::new(), Vec::new());
+            for _ in 0..plan.rounds {
+                let report = generator::run(&open, &pools[index])?;
+                p99.push(report.latency_us(0.99));
+                lag.push(report.lag.value_at_quantile(0.99) as f64 / 1e3);
+            }
+            let (p99_us, client_lag_p99_us) = (median(p99), median(lag));
+            let kept = p99_us < bound_us;
+            if kept {
+                ranges[index].0 = offered;
+                search.highest = offered;
+                search.p99_at_highest_us = p99_us;
+            } else {
+                ranges[index].1 = offered;
+                search.client_limited = client_lag_p99_us > bound_us * CLIENT_LATE_SHARE;
+            }
+            say(&format!(
+                "step {}/{steps} {}: {} /s, p99 {p99_us:.0} us",
+                number + 1,
+                search.store.name(),
+                thousands(offered),
+            ));
+            search.steps.push(Step { offered, p99_us, client_lag_p99_us, kept });
+        }
+    }
+    Ok(Quality { plan: plan.clone(), bound_us, searches })
+}
+
+impl fmt::Display for Quality {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        writeln!(
+            f,
+            "Highest offered rate with a 99th percentile under {:.0} us ({} connections, \
+             medians of {} rounds of {} ms)\n",
+            self.bound_us, self.plan.connections, self.plan.rounds, self.plan.window_ms
+        )?;
+        writeln!(
+            f,
+            "{:<17} {:>12} {:>9} {:>14} {:>12}",
+            "store", "rate /s", "p99 us", "closed loop /s", "first / it"
+        )?;
+        writeln!(f, "{}", "─".repeat(68))?;
+        let first = self.searches.first().map_or(f64::NAN, |search| search.highest);
+        for search in &self.searches {
+            writeln!(
+                f,
+                "{:<17} {:>12} {:>9.0} {:>14} {:>12.2}{}",
+                search.store.name(),
+                thousands(search.highest),
+                search.p99_at_highest_us,
+                thousands(search.closed_loop_rate),
+                first / search.highest,
+                if search.client_limited { "  limited by the client" } else { "" },
+            )?;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,147 @@
+//! A comparison as text: one table a cell, then the ratios of the first store in one view.
+
+use std::fmt;
+
+use super::{Cell, Comparison, spread};
+use crate::stores::Store;
+
+const WIDTH: usize = 98;
+
+impl fmt::Display for Comparison {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let plan = &self.plan;
+        writeln!(f, "{}", self.machine.sentence())?;
+        writeln!(
+            f,
+            "{} connections over {}, {} keys ({}) of {} B with values of {} B, \
+             {} server thread(s), {} rounds of {} ms",
+            plan.connections,
+            if plan.unix { "a Unix socket" } else { "TCP" },
+            plan.keys,
+            plan.distribution,
+            plan.key_bytes,
+            plan.value_bytes,
+            plan.server_threads,
+            plan.rounds,
+            plan.window_ms,
+        )?;
+        for (store, version) in plan.stores.iter().zip(&self.versions) {
+            writeln!(f, "  {:<17} {version}", store.name())?;
+        }
+        for cell in &self.cells {
+            self.cell(f, cell)?;
+        }
+        self.ratios(f)?;
+        self.noise(f)
+    }
+}
+
+impl Comparison {
+    fn floor(&self) -> Option<usize> {
+        self.plan.stores.iter().position(|&store| store == Store::Null)
+    }
+
+    fn cell(&self, f: &mut fmt::Formatter<'_>, cell: &Cell) -> fmt::Result {
+        let title = format!("{} pipeline {}", name(cell), cell.pipeline);
+        writeln!(f, "\n{title}")?;
+        writeln!(
+            f,
+            "{:<17} {:>8} {:>8} {:>11} {:>9} {:>9} {:>9} {:>7} {:>10}",
+            "store",
+            "us/op",
+            "x floor",
+            "ops/s",
+            "p50 us",
+            "p99 us",
+            "p99.9 us",
+            "busy",
+            "client us",
+        )?;
+        writeln!(f, "{}", "─".repeat(WIDTH))?;
+        for (number, store) in self.plan.stores.iter().enumerate() {
+            let floor = self.floor().map(|floor| cell.ratio(number, floor));
+            writeln!(
+                f,
+                "{:<17} {:>8.3} {:>8} {:>11} {:>9.0} {:>9.0} {:>9.0} {:>6.0}% {:>10.3}",
+                store.name(),
+                cell.typical(number, |visit| visit.server_us),
+                floor.map_or_else(|| "-".into(), |ratio| format!("{ratio:.2}")),
+                thousands(cell.typical(number, |visit| visit.rate)),
+                cell.typical(number, |visit| visit.p50_us),
+                cell.typical(number, |visit| visit.p99_us),
+                cell.typical(number, |visit| visit.p999_us),
+                cell.typical(number, |visit| visit.busy) * 100.0,
+                cell.typical(number, |visit| visit.client_us),
+            )?;
+            let misses: u64 = cell.visits[number].iter().map(|visit| visit.misses).sum();
+            if misses > 0 {
+                writeln!(f, "{:<17} {misses} requests found no value", "")?;
+            }
+        }
+        Ok(())
+    }
+
+    fn ratios(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.plan.stores.len() < 2 {
+            return Ok(());
+        }
+        writeln!(
+            f,
+            "\nServer CPU per operation of {} as a multiple of each other store \
+             (median of {} rounds)",
+            self.plan.stores[0].name(),
+            self.plan.rounds
+        )?;
+        write!(f, "{:<17}", "against")?;
+        for cell in &self.cells {
+            write!(f, " {:>9}", format!("{} P{}", name(cell), cell.pipeline))?;
+        }
+        writeln!(f, "\n{}", "─".repeat(17 + 10 * self.cells.len()))?;
+        for (number, store) in self.plan.stores.iter().enumerate().skip(1) {
+            write!(f, "{:<17}", store.name())?;
+            for cell in &self.cells {
+                write!(f, " {:>9.3}", cell.ratio(0, number))?;
+            }
+            writeln!(f)?;
+        }
+        Ok(())
+    }
+
+    fn noise(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Some(floor) = self.floor() else { return Ok(()) };
+        write!(f, "\nMachine noise, as the spread of the null server's us/op over the rounds:")?;
+        for cell in &self.cells {
+            let noise = spread(cell.visits[floor].iter().map(|visit| visit.server_us));
+            write!(f, " {} P{} {:.0}%", name(cell), cell.pipeline, noise * 100.0)?;
+        }
+        writeln!(f)
+    }
+}
+
+fn name(cell: &Cell) -> String {
+    format!("{:?}", cell.operation).to_uppercase()
+}
+
+/// A whole number with its thousands apart.
+pub(super) fn thousands(number: f64) -> String {
+    let digits = format!("{:.0}", number.max(0.0));
+    let mut out = String::new();
+    for (place, digit) in digits.chars().enumerate() {
+        if place > 0 && (digits.len() - place).is_multiple_of(3) {
+            out.push(' ');
+        }
+        out.push(digit);
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn thousands_stand_apart() {
+        assert_eq!(thousands(999.4), "999");
+        assert_eq!(thousands(1_234_567.0), "1 234 567");
+    }
+}

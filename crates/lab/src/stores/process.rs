@@ -1,0 +1,235 @@
+//! Starts a store, waits until it accepts, and ends it by its process number.
+//!
+//! The child is told to die with its parent, so that even a killed lab leaves no server behind.
+
+use std::fs::{self, File};
+use std::io;
+use std::net::{SocketAddr, TcpListener};
+use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use super::{Role, Store};
+use crate::LabError;
+use crate::cpu;
+use crate::generator::Target;
+use crate::limits::START;
+use crate::workload::Operation;
+
+/// What all stores of a run have in common.
+pub struct Surroundings {
+    /// A directory of this run alone, for sockets and for what the stores print.
+    directory: PathBuf,
+    pub unix: bool,
+    pub server_cores: Vec<usize>,
+    pub server_threads: usize,
+    /// The binary that serves Dolium and the null servers.
+    pub dolium: PathBuf,
+    /// Whether children are pinned to `server_cores`.
+    pub pinned: bool,
+}
+
+impl Surroundings {
+    /// Makes the directory.
+    pub fn new(
+        unix: bool,
+        server_threads: usize,
+        dolium: Option<PathBuf>,
+    ) -> Result<Self, LabError> {
+        let directory = std::env::temp_dir().join(format!("dolium-lab-{}", std::process::id()));
+        fs::create_dir_all(&directory).map_err(|error| {
+            LabError::system(format!("make the directory {}", directory.display()), error)
+        })?;
+        let dolium = match dolium {
+            Some(path) => path,
+            None => std::env::current_exe()
+                .map_err(|error| LabError::system("find this program's own file", error))?,
+        };
+        let cores = cpu::allowed();
+        let server_cores = cores.into_iter().take(server_threads).collect();
+        Ok(Self { directory, unix, server_cores, server_threads, dolium, pinned: true })
+    }
+
+    /// Cores that the servers leave to the generator; all of them if nothing is left.
+    pub fn client_cores(&self) -> Vec<usize> {
+        let all = cpu::allowed();
+        let rest: Vec<usize> =
+            all.iter().copied().filter(|core| !self.server_cores.contains(core)).collect();
+        if rest.is_empty() { all } else { rest }
+    }
+}
+
+impl Drop for Surroundings {
+    fn drop(&mut self) {
+        // Left-over sockets in the temporary directory are untidy and nothing worse.
+        let _ = fs::remove_dir_all(&self.directory);
+    }
+}
+
+/// A store that runs and listens. Dropping it ends it.
+pub struct Running {
+    child: Child,
+    pub role: Role,
+    pub target: Target,
+    pub version: String,
+}
+
+impl Running {
+    /// Starts the store of `role` and waits until it accepts connections.
+    pub fn start(role: Role, around: &Surroundings) -> Result<Self, LabError> {
+        let operation = if role.operation == Operation::Get { "get" } else { "set" };
+        let name = format!("{}-{operation}", role.store.name());
+        let port = free_port()?;
+        let unix_path = around.directory.join(format!("{name}.sock"));
+        let target = if around.unix {
+            Target::Unix(unix_path.clone())
+        } else {
+            Target::Tcp(SocketAddr::from(([127, 0, 0, 1], port)))
+        };
+        let mut command = command(role, around, port, &unix_path, operation)?;
+        let version = version(role.store, around);
+        let log = around.directory.join(format!("{name}.log"));
+        let output =
+            File::create(&log).map_err(|error| LabError::system("keep a store's log", error))?;
+        let errors =
+            output.try_clone().map_err(|error| LabError::system("keep a store's log", error))?;
+        command.stdin(Stdio::null()).stdout(output).stderr(errors).current_dir(&around.directory);
+        let cores = if around.pinned { around.server_cores.clone() } else { Vec::new() };
+        // SAFETY: the closure runs in the child between fork and exec and makes only the two
+        // system calls that it names; it takes no lock, and the text of an error is made only
+        // when the child is about to end anyway.
+        unsafe {
+            command.pre_exec(move || {
+                let signal = Some(rustix::process::Signal::KILL);
+                rustix::process::set_parent_process_death_signal(signal)?;
+                cpu::pin(&cores).map_err(|_| io::Error::from(io::ErrorKind::InvalidInput))
+            });
+        }
+        let child = command.spawn().map_err(|error| match error.kind() {
+            io::ErrorKind::NotFound => {
+                LabError::Missing { program: command.get_program().display().to_string() }
+            }
+            _ => LabError::system(format!("start {}", role.store.name()), error),
+        })?;
+        let mut running = Self { child, role, target, version };
+        running.await_ready(&log)?;
+        Ok(running)
+    }
+
+    /// The process whose CPU time is the store's.
+    pub fn pid(&self) -> u32 {
+        self.child.id()
+    }
+
+    fn await_ready(&mut self, log: &Path) -> Result<(), LabError> {
+        const STEP: Duration = Duration::from_millis(10);
+        let begun = Instant::now();
+        while self.target.connect().is_err() {
+            let ended = matches!(self.child.try_wait(), Ok(Some(_)));
+            if ended || begun.elapsed() > START {
+                let said = fs::read_to_string(log).unwrap_or_default();
+                let said = said.trim();
+                return Err(LabError::NotReady {
+                    store: self.role.store.name().into(),
+                    waited: begun.elapsed(),
+                    said: if said.is_empty() { "nothing".into() } else { said.to_string() },
+                });
+            }
+            thread::sleep(STEP);
+        }
+        Ok(())
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        // It keeps nothing that is worth a graceful end; an error means that it has ended.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+fn command(
+    role: Role,
+    around: &Surroundings,
+    port: u16,
+    unix: &Path,
+    operation: &str,
+) -> Result<Command, LabError> {
+    let port_text = port.to_string();
+    let threads = around.server_threads.to_string();
+    let mut command = match role.store {
+        Store::Redis => {
+            let mut command = Command::new("redis-server");
+            command.args(["--save", "", "--appendonly", "no", "--bind", "127.0.0.1"]);
+            command.args(["--port", &port_text, "--protected-mode", "no"]);
+            if around.server_threads > 1 {
+                command.args(["--io-threads", &threads]);
+            }
+            command
+        }
+        Store::Memcached => {
+            let user = if rustix::process::geteuid().is_root() { &["-u", "root"][..] } else { &[] };
+            let mut command = Command::new("memcached");
+            command.args(["-t", &threads, "-m", "4096", "-c", "4096", "-M"]).args(user);
+            if around.unix {
+                command.arg("-s").arg(unix);
+            } else {
+                command.args(["-l", "127.0.0.1", "-U", "0", "-p", &port_text]);
+            }
+            command
+        }
+        Store::Dolium | Store::DoliumMemcached => {
+            let other = free_port()?.to_string();
+            let (redis, memcached) = match role.store {
+                Store::Dolium => (port_text, other),
+                _ => (other, port_text),
+            };
+            let mut command = Command::new(&around.dolium);
+            command.args(["serve", "--port", &redis, "--memcached-port", &memcached]);
+            command.args(["--threads", &threads, "--http-port", "0", "--maxmemory", "8gb"]);
+            command
+        }
+        Store::Null | Store::NullUring => {
+            let (key, value) = (role.key_bytes.to_string(), role.value_bytes.to_string());
+            let mut command = Command::new(&around.dolium);
+            command.args(["lab", "null", "--op", operation, "--key", &key, "--value", &value]);
+            if role.store == Store::NullUring {
+                command.arg("--io-uring");
+            }
+            if around.unix {
+                command.arg("--unix").arg(unix);
+            } else {
+                command.args(["--port", &port_text]);
+            }
+            command
+        }
+    };
+    if around.unix && matches!(role.store, Store::Redis | Store::Dolium | Store::DoliumMemcached) {
+        command.arg("--unixsocket").arg(unix);
+    }
+    Ok(command)
+}
+
+/// What the store says of itself, in its first line.
+fn version(store: Store, around: &Surroundings) -> String {
+    let (program, flag): (&Path, _) = match store {
+        Store::Redis => (Path::new("redis-server"), "--version"),
+        Store::Memcached => (Path::new("memcached"), "--version"),
+        Store::Dolium | Store::DoliumMemcached => (&around.dolium, "--version"),
+        Store::Null => return "parses nothing, epoll".into(),
+        Store::NullUring => return "parses nothing, io_uring".into(),
+    };
+    let said = Command::new(program).arg(flag).stdin(Stdio::null()).output();
+    let said = said.map(|output| String::from_utf8_lossy(&output.stdout).into_owned());
+    let line = said.unwrap_or_default().lines().next().unwrap_or_default().to_string();
+    if line.is_empty() { "version unknown".into() } else { line }
+}
+
+/// A port that nobody listens at now.
+fn free_port() -> Result<u16, LabError> {
+    let address = TcpListener::bind("127.0.0.1:0").and_then(|listener| listener.local_addr());
+    address.map(|address| address.port()).map_err(|error| LabError::system("find a port", error))
+}
