@@ -12,6 +12,7 @@ use crate::connection::gate;
 use crate::context::Context;
 use crate::dispatch;
 use crate::redis::error::CommandError;
+use crate::redis::number;
 use crate::redis::row::{Call, Outcome, Row, flag};
 use crate::redis::transaction::{Queued, Transaction, forget};
 use dolium_engine::Db;
@@ -34,6 +35,9 @@ pub fn exec(ctx: &mut Context<'_>, _: &Call<'_>) -> Outcome {
         return Err(CommandError::Coded(line));
     }
     let keys = keys_of(ctx);
+    if keys.is_none() {
+        open_databases(ctx);
+    }
     ctx.session.begin_transaction(keys.as_deref(), ctx.now);
     ctx.client.transaction.running = true;
     let changed = ctx.client.transaction.is_dirty() || watched_key_is_gone(ctx);
@@ -86,7 +90,7 @@ fn keys_of(ctx: &Context<'_>) -> Option<Vec<(Db, u64)>> {
         }
         if row.name == "select" {
             // What it selects, if it will succeed, is where the following keys are.
-            match crate::redis::number::parse_i64(args.arg(1)).map(u16::try_from) {
+            match number::parse_i64(args.arg(1)).map(u16::try_from) {
                 Some(Ok(index)) if index < ctx.session.engine().databases() => db = Db(index),
                 _ => {}
             }
@@ -95,6 +99,24 @@ fn keys_of(ctx: &Context<'_>) -> Option<Vec<(Db, u64)>> {
         keys.extend(positions.map(|i| (db, ctx.key(args.arg(i)).hash())));
     }
     Some(keys)
+}
+
+/// All locks are those of all databases in use, so a database that the queue is the first to use
+/// must be in use before: a write lock taken and given back sees to that.
+fn open_databases(ctx: &Context<'_>) {
+    let databases = ctx.session.engine().databases();
+    let mut named = vec![ctx.db()];
+    for queued in &ctx.client.transaction.queued {
+        let args = queued.args.view(&[]);
+        let names_databases = |row: &Row| matches!(row.name, "select" | "swapdb" | "move" | "copy");
+        if queued.prepared.row().is_some_and(names_databases) {
+            // Among a command's arguments may be a key that looks like a number; it does no harm.
+            named.extend(args.iter().filter_map(|arg| number::database(arg, databases).ok()));
+        }
+    }
+    for db in named {
+        drop(ctx.session.write(db, &ctx.key(b""), ctx.now));
+    }
 }
 
 /// Commands whose keys are not all declared, or not all in the client's database.
