@@ -30,7 +30,7 @@ pub fn info(ctx: &mut Context<'_>, call: &Call<'_>) -> Outcome {
     for name in names.iter() {
         match table::find_full(name) {
             Some(row) => write_row(&mut reply, row),
-            None => reply.null_array(),
+            None => reply.null(),
         }
     }
     Ok(())
@@ -166,10 +166,19 @@ pub fn getkeysandflags(ctx: &mut Context<'_>, call: &Call<'_>) -> Outcome {
     for (i, position) in row.keys.positions(args.len()).enumerate() {
         reply.array(2);
         reply.bulk(args.arg(position));
-        let access = row.keys.access;
-        write_access(&mut reply, access.get(i).or(access.first()).copied().unwrap_or_default());
+        write_access(&mut reply, access_of(row, &args, i));
     }
     Ok(())
+}
+
+/// What a whole command does with its `i`th key. SET alone reads it or not as its options say.
+fn access_of(row: &Row, args: &Args<'_>, i: usize) -> &'static [&'static str] {
+    if row.name == "set" {
+        let reads = args.from(3).iter().any(|word| word.eq_ignore_ascii_case(b"GET"));
+        return if reads { &["RW", "access", "update"] } else { &["OW", "update"] };
+    }
+    let access = row.keys.access;
+    access.get(i).or(access.first()).copied().unwrap_or_default()
 }
 
 /// The command after `COMMAND GETKEYS`, which must be one that has keys.

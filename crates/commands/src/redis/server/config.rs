@@ -32,15 +32,26 @@ pub fn set(ctx: &mut Context<'_>, call: &Call<'_>) -> Outcome {
     }
     let pairs: Vec<(&[u8], &[u8])> =
         (2..args.len()).step_by(2).map(|i| (args.arg(i), args.arg(i + 1))).collect();
-    for (i, (name, _)) in pairs.iter().enumerate() {
-        if pairs[..i].iter().any(|(earlier, _)| earlier.eq_ignore_ascii_case(name)) {
-            let name = String::from_utf8_lossy(name).into_owned();
-            let reason = "duplicate parameter".to_owned();
-            return Err(refused(ConfigError::Refused { name, reason }));
-        }
-    }
+    refuse_duplicates(ctx, &pairs)?;
     ctx.host.set_config(&pairs).map_err(refused)?;
     ctx.reply().ok();
+    Ok(())
+}
+
+/// A name that nobody knows is the worse mistake, and is told first.
+fn refuse_duplicates(ctx: &Context<'_>, pairs: &[(&[u8], &[u8])]) -> Outcome {
+    for (i, (name, _)) in pairs.iter().enumerate() {
+        let same = |other: &[u8]| other.eq_ignore_ascii_case(name);
+        if pairs[..i].iter().any(|(earlier, _)| same(earlier)) {
+            let known = ctx.host.config().iter().any(|(known, _)| same(known.as_bytes()));
+            let name = String::from_utf8_lossy(name).into_owned();
+            let reason = "duplicate parameter".to_owned();
+            return Err(refused(match known {
+                true => ConfigError::Refused { name, reason },
+                false => ConfigError::Unknown { name },
+            }));
+        }
+    }
     Ok(())
 }
 
