@@ -1,0 +1,73 @@
+//! One client's talk with a store in this process.
+
+// Each test binary uses a part of it.
+#![allow(dead_code)]
+
+use crate::host::FakeHost;
+use dolium_commands::connection::{ClientState, gate};
+use dolium_commands::context::{Context, Flow};
+use dolium_commands::dispatch;
+use dolium_engine::{Engine, EngineOptions, Policy, Session};
+use dolium_protocol::resp::{ArgVec, ParseState, parse};
+use std::sync::Arc;
+
+pub struct Conversation {
+    session: Session,
+    client: ClientState,
+    pub now: u64,
+    /// What the last command asked of the connection.
+    pub flow: Flow,
+}
+
+impl Conversation {
+    pub fn begin() -> Conversation {
+        let options = EngineOptions {
+            max_bytes: 256 << 20,
+            shards: 16,
+            databases: 16,
+            hash_seed: [1, 2],
+            policy: Policy::NoEviction,
+            journal_bytes: 1 << 20,
+        };
+        Self::with(&Engine::create(options).unwrap(), 1)
+    }
+
+    /// Another client of the same store.
+    pub fn beside(other: &Conversation) -> Conversation {
+        Self::with(other.session.engine(), 2)
+    }
+
+    fn with(engine: &Arc<Engine>, id: u64) -> Conversation {
+        let client = ClientState::new(id, "127.0.0.1:1".into(), "127.0.0.1:2".into(), 7, true);
+        let session = engine.session().unwrap();
+        Conversation { session, client, now: crate::NOW, flow: Flow::Continue }
+    }
+
+    pub fn engine(&self) -> &Engine {
+        self.session.engine()
+    }
+
+    /// From now on a password is wanted.
+    pub fn lock(&mut self) {
+        self.client.set_gate(gate::UNAUTHENTICATED, true);
+    }
+
+    /// The reply to a request as one would type it.
+    pub fn ask(&mut self, request: &str) -> String {
+        let line = format!("{request}\r\n");
+        let mut args = ArgVec::new();
+        let _ = parse(line.as_bytes(), &Default::default(), &mut ParseState::default(), &mut args);
+        let args = args.view(line.as_bytes());
+        let mut out = Vec::new();
+        let prepared = dispatch::prepare(self.session.engine(), &args);
+        let mut context = Context {
+            session: &self.session,
+            host: &FakeHost,
+            client: &mut self.client,
+            now: self.now,
+            out: &mut out,
+        };
+        self.flow = dispatch::run(&mut context, &prepared, args);
+        String::from_utf8(out).unwrap()
+    }
+}

@@ -1,0 +1,82 @@
+//! A server that is not there: enough of one for commands to run in a test.
+
+use dolium_commands::connection::ClientState;
+use dolium_commands::host::*;
+use dolium_commands::redis::row::Row;
+
+pub struct FakeHost;
+
+impl Host for FakeHost {
+    fn unix_us(&self) -> u64 {
+        super::NOW * 1000
+    }
+    fn random(&self) -> u64 {
+        4
+    }
+    fn has_password(&self) -> bool {
+        false
+    }
+    fn check_password(&self, user: &[u8], _: &[u8]) -> bool {
+        user == b"default"
+    }
+    fn config(&self) -> Vec<(&'static str, String)> {
+        vec![("port", "6379".to_owned())]
+    }
+    fn set_config(&self, pairs: &[(&[u8], &[u8])]) -> Result<(), ConfigError> {
+        let name = String::from_utf8_lossy(pairs[0].0).into_owned();
+        Err(ConfigError::Unknown { name })
+    }
+    fn rewrite_config(&self) -> Result<(), RewriteError> {
+        Err(RewriteError::NoFile)
+    }
+    fn reset_statistics(&self) {}
+    fn info(&self, _: &ClientState, _: &[&[u8]]) -> String {
+        "# Server\r\n".to_owned()
+    }
+    fn memory(&self) -> ServerMemory {
+        ServerMemory::default()
+    }
+    fn clients(&self, _: &ClientState, _: &mut dyn FnMut(&ClientView)) {}
+    fn kill_clients(&self, _: &ClientState, _: &dyn Fn(&ClientView) -> bool) -> usize {
+        0
+    }
+    fn pause(&self, _: u64, _: PauseMode) {}
+    fn unpause(&self) {}
+    fn publish(&self, _: &[u8], _: &[u8]) -> usize {
+        0
+    }
+    fn subscribe(&self, _: u64, _: Subscription, _: &[u8]) {}
+    fn unsubscribe(&self, _: u64, _: Subscription, _: &[u8]) {}
+    fn channels(&self, _: &mut dyn FnMut(&[u8])) {}
+    fn channel_subscribers(&self, _: &[u8]) -> usize {
+        0
+    }
+    fn pattern_count(&self) -> usize {
+        0
+    }
+    fn slowlog(&self, _: usize) -> Vec<SlowEntry> {
+        Vec::new()
+    }
+    fn slowlog_len(&self) -> usize {
+        0
+    }
+    fn reset_slowlog(&self) {}
+    fn latency_latest(&self) -> Vec<LatencyEvent> {
+        Vec::new()
+    }
+    fn latency_history(&self, _: &[u8]) -> Vec<(u64, u64)> {
+        Vec::new()
+    }
+    fn reset_latency(&self, _: &[&[u8]]) -> usize {
+        0
+    }
+    fn latency_histogram(&self, _: &'static Row) -> Option<(u64, Vec<(u64, u64)>)> {
+        None
+    }
+    fn shutdown(&self, _: Shutdown) -> Result<(), String> {
+        Err("a test does not end".to_owned())
+    }
+    fn abort_shutdown(&self) -> bool {
+        false
+    }
+}

@@ -1,0 +1,115 @@
+//! Connections in a special state: replies turned off, no password given, killed, out of memory.
+
+mod conversation;
+mod host;
+
+use conversation::Conversation;
+use dolium_commands::context::Flow;
+use dolium_engine::{Engine, Policy};
+
+pub const NOW: u64 = 1_700_000_000_000;
+
+#[test]
+fn replies_are_turned_off_on_and_skipped() {
+    let mut talk = Conversation::begin();
+    assert_eq!(talk.ask("client reply skip"), "");
+    assert_eq!(talk.ask("ping one"), "");
+    assert_eq!(talk.ask("ping"), "+PONG\r\n");
+    assert_eq!(talk.ask("client reply off"), "");
+    assert_eq!(talk.ask("set k v"), "");
+    assert_eq!(talk.ask("no such command"), "");
+    assert_eq!(talk.ask("client reply skip"), "");
+    assert_eq!(talk.ask("ping"), "");
+    assert_eq!(talk.ask("client reply on"), "+OK\r\n");
+    assert_eq!(talk.ask("get k"), "$1\r\nv\r\n");
+}
+
+#[test]
+fn nothing_runs_before_the_password_but_what_may() {
+    let mut talk = Conversation::begin();
+    talk.lock();
+    assert_eq!(talk.ask("get k"), "-NOAUTH Authentication required.\r\n");
+    assert!(talk.ask("hello 3").starts_with("-NOAUTH HELLO must be called"));
+    assert!(talk.ask("auth nobody x").starts_with("-WRONGPASS"));
+    assert_eq!(talk.ask("auth default right"), "+OK\r\n");
+    assert_eq!(talk.ask("get k"), "$-1\r\n");
+}
+
+#[test]
+fn quit_closes_after_its_reply() {
+    let mut talk = Conversation::begin();
+    assert_eq!(talk.ask("quit"), "+OK\r\n");
+    assert_eq!(talk.flow, Flow::Close);
+}
+
+#[test]
+fn a_watched_key_that_another_changes_fails_exec() {
+    let mut talk = Conversation::begin();
+    let mut other = Conversation::beside(&talk);
+    talk.ask("set k 1");
+    talk.ask("watch k");
+    talk.ask("multi");
+    talk.ask("set k 2");
+    other.ask("set k 3");
+    assert_eq!(talk.ask("exec"), "*-1\r\n");
+    assert_eq!(talk.ask("get k"), "$1\r\n3\r\n");
+}
+
+#[test]
+fn a_watched_key_that_comes_due_fails_exec() {
+    let mut talk = Conversation::begin();
+    talk.ask("set k 1 px 100");
+    talk.ask("watch k");
+    talk.now += 101;
+    talk.ask("multi");
+    talk.ask("ping");
+    assert_eq!(talk.ask("exec"), "*-1\r\n");
+}
+
+#[test]
+fn without_memory_writes_are_refused_and_reads_go_on() {
+    const OOM: &str = "-OOM command not allowed when used memory > 'maxmemory'.\r\n";
+    let mut talk = Conversation::begin();
+    assert_eq!(talk.ask("set k v"), "+OK\r\n");
+    let engine: &Engine = talk.engine();
+    engine.set_policy(Policy::NoEviction);
+    engine.set_max_memory(1);
+    assert_eq!(talk.ask("set k w"), OOM);
+    assert_eq!(talk.ask("get k"), "$1\r\nv\r\n");
+    talk.ask("multi");
+    assert_eq!(talk.ask("set k w"), OOM);
+    assert!(talk.ask("exec").starts_with("-EXECABORT"));
+    assert_eq!(talk.ask("del k"), ":1\r\n");
+    assert_eq!(talk.engine().verify(), Ok(()));
+}
+
+#[test]
+fn every_page_of_help_is_an_array_of_lines() {
+    let mut talk = Conversation::begin();
+    for container in [
+        "client", "command", "config", "function", "latency", "memory", "object", "pubsub",
+        "slowlog",
+    ] {
+        let help = talk.ask(&format!("{container} help"));
+        let lines: usize = help[1..].split("\r\n").next().unwrap().parse().unwrap();
+        assert_eq!(help.matches("\r\n").count(), lines + 1, "{container}");
+    }
+}
+
+#[test]
+fn what_the_server_is_told_and_tells_is_passed_on() {
+    let mut talk = Conversation::begin();
+    assert!(talk.ask("info").contains("# Server"));
+    assert!(talk.ask("lolwut").contains("Dolium"));
+    assert!(talk.ask("memory stats").contains("keys.count"));
+    assert!(talk.ask("config get *").contains("port"));
+    assert!(talk.ask("command docs get").contains("summary"));
+    assert!(talk.ask("time").starts_with("*2\r\n$10\r\n1700000000\r\n"));
+    assert!(talk.ask("shutdown").starts_with("-ERR Errors trying to SHUTDOWN"));
+    assert_eq!(talk.ask("client id"), ":1\r\n");
+    assert_eq!(talk.ask("client setinfo lib-name x"), "+OK\r\n");
+    assert_eq!(talk.ask("client no-evict on"), "+OK\r\n");
+    assert_eq!(talk.ask("command count"), talk.ask("command count"));
+    talk.ask("set k v");
+    assert!(talk.ask("memory usage k").starts_with(':'));
+}
