@@ -40,12 +40,6 @@ pub fn lock(word: &AtomicU32) -> Held<'_> {
     Held { word }
 }
 
-/// Takes the lock if that needs no waiting.
-#[inline]
-pub fn try_lock(word: &AtomicU32) -> Option<Held<'_>> {
-    try_acquire(word).then_some(Held { word })
-}
-
 /// Takes the lock if that needs no waiting. For holders that span functions: pair it with
 /// [`release`].
 #[inline]
