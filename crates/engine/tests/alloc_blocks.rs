@@ -123,6 +123,7 @@ fn four_threads_never_get_the_same_memory() {
             .collect();
         workers.into_iter().flat_map(|worker| worker.join().unwrap()).collect()
     });
+    allocator.verify_alloc().unwrap();
     for block in &left {
         check(&allocator, block);
     }
@@ -130,8 +131,11 @@ fn four_threads_never_get_the_same_memory() {
     for block in left {
         allocator.free(&slot, block.at, block.bytes, block.kind);
     }
+    allocator.verify_alloc().unwrap();
     drop(slot);
+    allocator.verify_alloc().unwrap();
     assert_eq!(allocator.faults(), 0);
+    assert_eq!(allocator.usage().live_bytes, 0);
 }
 
 #[test]
@@ -147,6 +151,7 @@ fn the_limit_is_never_passed_and_freed_memory_serves_again() {
         }
         let got = blocks.len() as u64 * block_bytes(bytes);
         assert!(got > 13 << 20, "only {got} bytes in blocks of {bytes}");
+        allocator.verify_alloc().unwrap();
         for at in blocks {
             allocator.free(&slot, at, bytes, PageKind::Item);
         }

@@ -70,6 +70,10 @@ impl Allocator {
         self.page_get(page, NEXT).checked_sub(1)
     }
 
+    pub(super) fn list_previous(&self, page: u32) -> Option<u32> {
+        self.page_get(page, PREVIOUS).checked_sub(1)
+    }
+
     pub(super) fn list_of(class: Class, free: u32) -> u32 {
         (free * LISTS / class.blocks()).min(LISTS - 1)
     }
@@ -212,7 +216,7 @@ impl Allocator {
             State::Draining if empty => self.dissolve(class, page),
             State::Draining => {}
             State::Listed => self.relist(class, page, before),
-            State::Full | State::None => self.list_insert(class, page),
+            State::Full => self.list_insert(class, page),
         }
         if state != State::Draining
             && empty

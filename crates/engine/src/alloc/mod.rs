@@ -15,14 +15,20 @@
 
 mod class;
 pub mod classes;
+mod drain;
 mod extent;
 mod heap;
 mod page;
 pub mod session;
+pub mod statistics;
+mod upkeep;
 mod usage;
+mod verify;
 
 pub use classes::{BLOCK_MAX, PageKind, block_bytes};
+pub use drain::{Candidate, Drain};
 pub use session::SessionSlot;
+pub use upkeep::Collapse;
 pub use usage::{ClassUsage, Usage};
 
 use crate::arena::header::{DRAIN_AT, FAULTS_AT};

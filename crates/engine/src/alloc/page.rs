@@ -13,10 +13,9 @@ use super::Allocator;
 use super::classes::Class;
 use crate::sync::atomics::Ordering::Relaxed;
 
+/// What is 0 there is not a page, or not the first 64 KiB of one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum State {
-    /// Not a page, or not the first 64 KiB of one.
-    None = 0,
     /// In its class' lists.
     Listed = 1,
     /// No free block: in no list.

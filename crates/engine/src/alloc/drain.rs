@@ -1,0 +1,244 @@
+//! Emptying a page or an extent, so that its memory can serve another size.
+//!
+//! The allocator marks what shall empty and takes no new blocks from it; who knows what the blocks
+//! are (the index) moves them:
+//!
+//! ```text
+//! begin_drain ── no new blocks from there, magazines are asked to give theirs back
+//! drain_blocks ─ for each block: find its owner, allocate, copy, publish, free
+//! end_drain ──── true: it is empty and its memory is free for any use; false: something stayed,
+//!                and it serves as before
+//! ```
+//!
+//! A block is listed also while it lies free in somebody's magazine: the mover must find that its
+//! owner really names this block before it moves it.
+
+use super::Allocator;
+use super::classes::{Class, PageKind};
+use super::extent::DRAINING;
+use super::page::State;
+use crate::arena::Ref;
+use crate::arena::header::DRAIN_AT;
+use crate::arena::layout::{PAGES_PER_EXTENT, UNIT, UNITS_PER_EXTENT, UNITS_PER_PAGE};
+use crate::sync::atomics::Ordering::Relaxed;
+
+/// What can be emptied.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Drain {
+    /// A page, by its number.
+    Page(u32),
+    /// An extent, by its number.
+    Extent(u32),
+}
+
+/// Something worth emptying.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Candidate {
+    pub drain: Drain,
+    /// Bytes of blocks to move.
+    pub live_bytes: u64,
+    /// Bytes that are had by it.
+    pub gained_bytes: u64,
+}
+
+/// Pages of one class looked at for a candidate.
+const PAGES_LOOKED_AT: usize = 64;
+
+impl Allocator {
+    /// The emptiest page of each class whose other pages can take its blocks, cheapest first.
+    pub fn drain_candidates(&self) -> Vec<Candidate> {
+        let mut candidates: Vec<_> =
+            Class::all().filter_map(|class| self.page_candidate(class)).collect();
+        candidates.sort_by_key(|c| c.live_bytes * 1024 / c.gained_bytes);
+        candidates
+    }
+
+    fn page_candidate(&self, class: Class) -> Option<Candidate> {
+        if self.class_pages(class) < 2 || self.class_free_blocks(class) < class.blocks() {
+            return None;
+        }
+        let _held = self.class_lock(class);
+        let all_free = self.class_free_blocks(class);
+        let mut best: Option<(u32, u32)> = None;
+        for list in (1..=3).rev() {
+            let mut next = self.list_head(class, list);
+            for _ in 0..PAGES_LOOKED_AT {
+                let Some(page) = next else { break };
+                next = self.list_next(page);
+                let live = class.blocks() - self.page_free(page);
+                if best.is_none_or(|(least, _)| live < least) {
+                    best = Some((live, page));
+                }
+            }
+            if best.is_some() {
+                break;
+            }
+        }
+        let (live, page) = best?;
+        // The blocks must fit into the free places of the others.
+        (all_free - self.page_free(page) >= live).then(|| Candidate {
+            drain: Drain::Page(page),
+            live_bytes: live as u64 * class.size() as u64,
+            gained_bytes: class.page_units() as u64 * UNIT,
+        })
+    }
+
+    /// The extent with the fewest units in use of those that are at most half used, if the free
+    /// units of the others can take what is in it.
+    pub fn drain_extent_candidate(&self) -> Option<Candidate> {
+        let _held = self.heap_lock();
+        let extents = (0..self.known_extents()).filter_map(|index| {
+            let extent = self.extent(index);
+            let used = extent.used.count_ones();
+            let fit = used > 0 && used <= UNITS_PER_EXTENT / 2;
+            let quiet = extent.pending == 0 && extent.flags & DRAINING == 0;
+            // A large block that begins in an earlier extent could not be moved from here.
+            let first = index * UNITS_PER_EXTENT;
+            let own = extent.used & 1 == 0 || extent.run_starts & 1 != 0 || self.in_page(first);
+            (fit && quiet && own).then_some((used, index))
+        });
+        let (used, index) = extents.min()?;
+        let elsewhere =
+            self.free_unit_bytes() / UNIT - self.extent(index).available().count_ones() as u64;
+        (elsewhere >= used as u64).then(|| Candidate {
+            drain: Drain::Extent(index),
+            live_bytes: used as u64 * UNIT,
+            gained_bytes: self.extent(index).committed.count_ones() as u64
+                * crate::arena::layout::STEP,
+        })
+    }
+
+    /// Whether a unit belongs to a page (and not to a large block).
+    pub(super) fn in_page(&self, unit: u32) -> bool {
+        let page = unit / UNITS_PER_PAGE;
+        let wide = page & !7;
+        self.page_class(page).is_some()
+            || self.page_class(wide).is_some_and(|(class, _)| class.page_units() > UNITS_PER_PAGE)
+    }
+
+    /// Begins to empty something. False: it is not there, or is being emptied already. Each `true`
+    /// must be followed by an [`Allocator::end_drain`].
+    pub fn begin_drain(&self, drain: Drain) -> bool {
+        let begun = match drain {
+            Drain::Page(page) => self.begin_page(page),
+            Drain::Extent(extent) => self.begin_extent(extent),
+        };
+        if begun {
+            // Relaxed: sessions that see it late make the emptying slower, not wrong.
+            self.arena.u32_at(DRAIN_AT).fetch_add(1, Relaxed);
+            self.request_flush();
+        }
+        begun
+    }
+
+    fn begin_page(&self, page: u32) -> bool {
+        if page >= self.known_extents() * PAGES_PER_EXTENT {
+            return false;
+        }
+        let Some((class, _)) = self.page_class(page) else { return false };
+        let _held = self.class_lock(class);
+        // The page may have become another's before the lock was ours.
+        match self.page_class(page) {
+            Some((now, State::Listed)) if now == class => {
+                self.list_remove(class, page, self.page_free(page));
+            }
+            Some((now, State::Full)) if now == class => {}
+            _ => return false,
+        }
+        if self.page_free(page) == class.blocks() {
+            self.dissolve(class, page);
+        } else {
+            self.page_set_class(page, class, State::Draining);
+        }
+        true
+    }
+
+    fn begin_extent(&self, extent: u32) -> bool {
+        {
+            let _held = self.heap_lock();
+            if extent >= self.known_extents() || self.extent(extent).flags & DRAINING != 0 {
+                return false;
+            }
+            self.edit_extent(extent, |e| e.flags |= DRAINING);
+        }
+        for page in Self::pages_of(extent) {
+            self.begin_page(page);
+        }
+        true
+    }
+
+    fn pages_of(extent: u32) -> std::ops::Range<u32> {
+        extent * PAGES_PER_EXTENT..(extent + 1) * PAGES_PER_EXTENT
+    }
+
+    /// Calls `visit` with every block in what is being emptied; `None` as kind for a large block.
+    /// No lock is held meanwhile: a block may have been freed, and even be in use anew, by then.
+    pub fn drain_blocks(&self, drain: Drain, mut visit: impl FnMut(Ref, Option<PageKind>)) {
+        match drain {
+            Drain::Page(page) => self.for_each_block(page, |at, kind| visit(at, Some(kind))),
+            Drain::Extent(extent) => {
+                for page in Self::pages_of(extent) {
+                    self.for_each_block(page, |at, kind| visit(at, Some(kind)));
+                }
+                let mut starts = {
+                    let _held = self.heap_lock();
+                    self.extent(extent).run_starts
+                };
+                while starts != 0 {
+                    let unit = extent * UNITS_PER_EXTENT + starts.trailing_zeros();
+                    starts &= starts - 1;
+                    if let Some(at) = Ref::from_offset(self.arena.layout().unit_start(unit)) {
+                        visit(at, None);
+                    }
+                }
+            }
+        }
+    }
+
+    /// Calls `visit` with every block of a page that is in use or in a magazine.
+    pub fn for_each_block(&self, page: u32, mut visit: impl FnMut(Ref, PageKind)) {
+        let Some((class, _)) = self.page_class(page) else { return };
+        let mut blocks = Vec::new();
+        {
+            let _held = self.class_lock(class);
+            if self.page_class(page).is_some_and(|(now, _)| now == class) {
+                self.page_blocks(page, class, |offset| blocks.extend(Ref::from_offset(offset)));
+            }
+        }
+        for block in blocks {
+            visit(block, class.kind());
+        }
+    }
+
+    /// Ends what `begin_drain` began. True: it is empty, and its memory is free for any use.
+    pub fn end_drain(&self, drain: Drain) -> bool {
+        let freed = match drain {
+            Drain::Page(page) => self.end_page(page),
+            Drain::Extent(extent) => {
+                for page in Self::pages_of(extent) {
+                    self.end_page(page);
+                }
+                let _held = self.heap_lock();
+                self.edit_extent(extent, |e| e.flags &= !DRAINING);
+                self.extent(extent).used == 0
+            }
+        };
+        self.arena.u32_at(DRAIN_AT).fetch_sub(1, Relaxed);
+        freed
+    }
+
+    /// A page that emptied meanwhile was given back then, and may be anything by now.
+    fn end_page(&self, page: u32) -> bool {
+        let Some((class, State::Draining)) = self.page_class(page) else { return true };
+        let _held = self.class_lock(class);
+        if self.page_class(page) != Some((class, State::Draining)) {
+            return true;
+        }
+        if self.page_free(page) > 0 {
+            self.list_insert(class, page);
+        } else {
+            self.page_set_class(page, class, State::Full);
+        }
+        false
+    }
+}

@@ -1,0 +1,124 @@
+//! What maintenance does for the page heap, off the write path: memory committed ahead of need,
+//! empty extents given back, and small system pages made into huge ones.
+
+use super::Allocator;
+use super::extent::{ALL_STEPS, COLLAPSED, COLLAPSING, DRAINING, REFUSED, Summary};
+use crate::arena::header::{COLLAPSE_CURSOR_AT, COLLAPSE_REFUSALS_AT};
+use crate::arena::layout::{EXTENT, STEP};
+use crate::sync::atomics::Ordering::Relaxed;
+
+/// What one call of [`Allocator::collapse_step`] did.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Collapse {
+    /// An extent is a huge page now.
+    Done,
+    /// The system refused; the extent is not tried again while it stays committed.
+    Refused,
+    /// There is no extent left to try.
+    Nothing,
+}
+
+impl Allocator {
+    /// Commits memory, 256 KiB at a time, until `reserve` bytes are committed and free, the limit
+    /// is reached or `go_on` says no. Returns the bytes committed.
+    pub fn commit_ahead(&self, reserve: u64, go_on: &dyn Fn() -> bool) -> u64 {
+        let mut committed = 0;
+        while self.free_unit_bytes() < reserve && go_on() {
+            let Some((extent, step)) = self.claim_step() else { break };
+            let done = self.commit_steps(extent, step);
+            {
+                let _held = self.heap_lock();
+                self.edit_extent(extent, |e| {
+                    e.pending &= !step;
+                    if done {
+                        e.committed |= step;
+                    }
+                });
+            }
+            if !done {
+                self.arena.discharge(STEP);
+                break;
+            }
+            committed += STEP;
+        }
+        committed
+    }
+
+    /// Marks the lowest step that can be committed as pending, and charges it.
+    fn claim_step(&self) -> Option<(u32, u32)> {
+        let _held = self.heap_lock();
+        let extent = match self.find_extent(Summary::Uncommitted, 0) {
+            Some(extent) => extent,
+            None => {
+                let next = self.known_extents();
+                if next >= self.arena.layout().extents || !self.know_extents(next + 1) {
+                    return None;
+                }
+                next
+            }
+        };
+        let committable = self.extent(extent).committable();
+        let step = committable & committable.wrapping_neg();
+        if step == 0 || !self.arena.charge(STEP) {
+            return None;
+        }
+        self.edit_extent(extent, |e| e.pending |= step);
+        Some((extent, step))
+    }
+
+    /// Gives wholly empty extents back to the system, highest first, as long as `reserve` bytes
+    /// stay committed and free. Returns the bytes given back.
+    pub fn release_empty_extents(&self, reserve: u64) -> u64 {
+        let mut released = 0;
+        for extent in (0..self.known_extents()).rev() {
+            let spare = self.free_unit_bytes().saturating_sub(reserve);
+            if spare < STEP {
+                break;
+            }
+            released += self.release_extent_steps(extent, |e| {
+                let bytes = e.committed.count_ones() as u64 * STEP;
+                let empty = e.used == 0 && e.pending == 0 && e.flags & DRAINING == 0;
+                if empty && bytes <= spare { e.committed } else { 0 }
+            });
+        }
+        released
+    }
+
+    /// Asks the system for one huge page in place of one fully committed extent: some 5 ms.
+    pub fn collapse_step(&self) -> Collapse {
+        let Some(extent) = self.claim_collapse() else { return Collapse::Nothing };
+        let start = self.arena.layout().extent_start(extent);
+        let done = self.arena.collapse(start, EXTENT).is_ok();
+        let _held = self.heap_lock();
+        let flag = if done { COLLAPSED } else { REFUSED };
+        self.edit_extent(extent, |e| e.flags = e.flags & !COLLAPSING | flag);
+        if done {
+            return Collapse::Done;
+        }
+        let refusals = self.arena.u32_at(COLLAPSE_REFUSALS_AT);
+        refusals.store(refusals.load(Relaxed) + 1, Relaxed);
+        Collapse::Refused
+    }
+
+    /// Goes on where the last call stopped, once around.
+    fn claim_collapse(&self) -> Option<u32> {
+        let _held = self.heap_lock();
+        let known = self.known_extents();
+        let cursor = self.arena.u32_at(COLLAPSE_CURSOR_AT);
+        let start = cursor.load(Relaxed);
+        let extent = (0..known).map(|i| (start + i) % known).find(|extent| {
+            let e = self.extent(*extent);
+            let settled = e.committed == ALL_STEPS && e.pending == 0;
+            settled && e.flags & (COLLAPSED | REFUSED | COLLAPSING) == 0
+        })?;
+        cursor.store(extent, Relaxed);
+        // While the flag is up the extent is not given back: collapsing a hole would fill it.
+        self.edit_extent(extent, |e| e.flags |= COLLAPSING);
+        Some(extent)
+    }
+
+    /// How often the system refused to make a huge page.
+    pub fn collapse_refusals(&self) -> u32 {
+        self.arena.load32(COLLAPSE_REFUSALS_AT, Relaxed)
+    }
+}
