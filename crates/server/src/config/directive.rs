@@ -1,0 +1,71 @@
+//! What a directive is: one row of the table in [`super::table`].
+
+/// What values a directive takes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// `yes` or `no`.
+    Bool,
+    Int {
+        min: i64,
+        max: i64,
+    },
+    /// A number of bytes, with units: `1gb`, `512mb`, `64k`.
+    Bytes {
+        min: i64,
+        max: i64,
+    },
+    /// As `Bytes`; a negative number is a percentage of `maxmemory`.
+    BytesOrPercent,
+    Text,
+    /// One of these words.
+    Choice(&'static [&'static str]),
+    /// Permission bits, written in octal; 0 leaves them alone.
+    Octal,
+    /// Several words in one value: `bind 127.0.0.1 ::1`.
+    Words,
+    /// Pairs of seconds and changes: `save 3600 1 300 100`, or `""` for none.
+    Save,
+    /// `normal|replica|pubsub HARD SOFT SECONDS`, several in one value.
+    OutputLimits,
+    /// Letters of keyspace notifications.
+    Notify,
+}
+
+#[derive(Clone, Copy, Debug)]
+pub struct Directive {
+    pub name: &'static str,
+    /// The name before Redis 5 or of Redis' newer versions, still understood.
+    pub alias: &'static str,
+    pub kind: Kind,
+    pub default: &'static str,
+    /// May CONFIG SET change it while the server runs?
+    pub mutable: bool,
+    pub help: &'static str,
+}
+
+impl Directive {
+    pub const fn new(name: &'static str, kind: Kind, default: &'static str) -> Self {
+        Directive { name, alias: "", kind, default, mutable: true, help: "" }
+    }
+
+    pub const fn fixed(mut self) -> Self {
+        self.mutable = false;
+        self
+    }
+
+    pub const fn alias(mut self, alias: &'static str) -> Self {
+        self.alias = alias;
+        self
+    }
+
+    pub const fn help(mut self, help: &'static str) -> Self {
+        self.help = help;
+        self
+    }
+
+    /// Is it the name or the alias, in any case?
+    pub fn is_called(&self, name: &str) -> bool {
+        self.name.eq_ignore_ascii_case(name)
+            || (!self.alias.is_empty() && self.alias.eq_ignore_ascii_case(name))
+    }
+}

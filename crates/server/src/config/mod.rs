@@ -1,0 +1,279 @@
+//! The configuration: a table of directives, their values now, and the few that the server's
+//! loop reads at every turn, kept as atomics.
+
+pub mod directive;
+pub mod file;
+pub mod live;
+pub mod rewrite;
+pub mod table;
+pub mod value;
+
+use directive::Kind;
+pub use live::Live;
+use std::fmt::Display;
+use std::path::PathBuf;
+use std::sync::{Mutex, PoisonError};
+use table::DIRECTIVES;
+
+/// Why a configuration was refused: where, and what to do about it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ConfigFailure {
+    pub place: String,
+    pub reason: String,
+}
+
+impl ConfigFailure {
+    pub fn new(place: impl Display, reason: String) -> Self {
+        ConfigFailure { place: place.to_string(), reason }
+    }
+}
+
+impl Display for ConfigFailure {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{}: {}", self.place, self.reason)
+    }
+}
+
+impl std::error::Error for ConfigFailure {}
+
+/// Why a change of parameters was refused. Nothing was changed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum SetFailure {
+    Unknown(String),
+    Refused { name: String, reason: String },
+}
+
+#[derive(Debug)]
+pub struct Config {
+    values: Mutex<Vec<String>>,
+    pub live: Live,
+    /// The file that was read at the start, which CONFIG REWRITE writes.
+    pub file: Option<PathBuf>,
+    /// Port 0 means a free port rather than none: for a server within a test or the tour.
+    pub takes_free_ports: bool,
+}
+
+impl Default for Config {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl Config {
+    pub fn new() -> Self {
+        let values: Vec<String> = DIRECTIVES
+            .iter()
+            .map(|d| value::normalise(d.kind, d.default).unwrap_or_else(|_| d.default.into()))
+            .collect();
+        let live = Live::new(&values);
+        let config =
+            Config { values: Mutex::new(values), live, file: None, takes_free_ports: false };
+        if let Ok(dir) = std::env::current_dir() {
+            config.store("dir", dir.display().to_string());
+        }
+        config
+    }
+
+    /// Applies directives of a file or the command line, in order: the last one wins.
+    pub fn load(&self, lines: &[file::Line]) -> Result<(), ConfigFailure> {
+        let mut values = self.values();
+        let mut seen = vec![""; DIRECTIVES.len()];
+        for line in lines {
+            let fail = |reason| ConfigFailure::new(&line.place, reason);
+            let Some(at) = table::position(&line.name) else {
+                return Err(fail(format!("'{}' is no directive of Dolium", line.name)));
+            };
+            let directive = &DIRECTIVES[at];
+            let text = line.words.join(" ");
+            let several = matches!(directive.kind, Kind::Save | Kind::OutputLimits);
+            let takes_words = several || matches!(directive.kind, Kind::Words);
+            if line.words.len() != 1 && !takes_words {
+                let count = line.words.len();
+                return Err(fail(format!("'{}' takes one value, not {count}", directive.name)));
+            }
+            let new = value::normalise(directive.kind, &text)
+                .map_err(|reason| fail(format!("'{}': {reason}", directive.name)))?;
+            refuse_promises(directive.name, &new)
+                .map_err(|reason| fail(format!("'{}': {reason}", directive.name)))?;
+            values[at] = match directive.kind {
+                // Lines of `save` from one place add up.
+                Kind::Save if !new.is_empty() && seen[at] == "save" && !values[at].is_empty() => {
+                    format!("{} {new}", values[at])
+                }
+                Kind::OutputLimits => merge_limits(&values[at], &new),
+                _ => new,
+            };
+            seen[at] = if several { "save" } else { "" };
+        }
+        self.put(values);
+        Ok(())
+    }
+
+    /// CONFIG SET: all of it or nothing. Returns the names that changed.
+    pub fn set(&self, pairs: &[(&str, &str)]) -> Result<Vec<&'static str>, SetFailure> {
+        let mut values = self.values();
+        let mut changed = Vec::new();
+        for (name, text) in pairs {
+            let Some(at) = table::position(name) else {
+                return Err(SetFailure::Unknown((*name).into()));
+            };
+            let directive = &DIRECTIVES[at];
+            let refuse = |reason| SetFailure::Refused { name: (*name).into(), reason };
+            if !directive.mutable {
+                return Err(refuse("can't set immutable config".into()));
+            }
+            if changed.contains(&directive.name) {
+                return Err(refuse("duplicate parameter".into()));
+            }
+            let new = value::normalise(directive.kind, text).map_err(refuse)?;
+            refuse_promises(directive.name, &new).map_err(refuse)?;
+            values[at] = match directive.kind {
+                Kind::OutputLimits => merge_limits(&values[at], &new),
+                _ => new,
+            };
+            changed.push(directive.name);
+        }
+        self.put(values);
+        Ok(changed)
+    }
+
+    /// Every directive with its value, aliases included (tools ask for either name).
+    pub fn all(&self) -> Vec<(&'static str, String)> {
+        let values = self.values();
+        let mut all = Vec::with_capacity(values.len() + 8);
+        for (directive, value) in DIRECTIVES.iter().zip(values) {
+            if !directive.alias.is_empty() {
+                all.push((directive.alias, value.clone()));
+            }
+            all.push((directive.name, value));
+        }
+        all
+    }
+
+    /// The value of a directive; its name must be in the table.
+    pub fn get(&self, name: &str) -> String {
+        let at = table::position(name).expect("the name of a directive");
+        self.lock()[at].clone()
+    }
+
+    pub fn number(&self, name: &str) -> i64 {
+        self.get(name).parse().unwrap_or(0)
+    }
+
+    pub fn is_on(&self, name: &str) -> bool {
+        self.get(name) == "yes"
+    }
+
+    /// Puts a value without checks: what the server found out itself (a port, a limit).
+    pub fn store(&self, name: &str, value: String) {
+        let mut values = self.values();
+        let at = table::position(name).expect("the name of a directive");
+        values[at] = value;
+        self.put(values);
+    }
+
+    pub fn values(&self) -> Vec<String> {
+        self.lock().clone()
+    }
+
+    fn put(&self, values: Vec<String>) {
+        let mut held = self.lock();
+        *held = values;
+        self.live.refresh(&held);
+    }
+
+    fn lock(&self) -> std::sync::MutexGuard<'_, Vec<String>> {
+        self.values.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// A value that promises what is not there is refused rather than ignored.
+fn refuse_promises(name: &str, value: &str) -> Result<(), String> {
+    let refuse = |what: &str| Err(what.to_string());
+    match (name, value) {
+        ("appendonly", "yes") => {
+            refuse("Dolium has no append-only file yet: data lives as long as the server")
+        }
+        ("daemonize", "yes") => refuse("run it under a supervisor, or with '&' and nohup"),
+        ("cluster-enabled", "yes") => refuse("Dolium has no cluster mode yet"),
+        ("replicaof", v) if !v.is_empty() => refuse("Dolium has no replication yet"),
+        ("aclfile", v) if !v.is_empty() => refuse("Dolium has no ACL users yet; use requirepass"),
+        ("syslog-enabled", "yes") => {
+            refuse("log to standard output and let the supervisor forward")
+        }
+        ("dir", v) if !v.is_empty() && !std::path::Path::new(v).is_dir() => {
+            refuse("No such file or directory")
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Classes that a new value does not name keep their limits.
+fn merge_limits(old: &str, new: &str) -> String {
+    let (Ok(old), Ok(new)) = (value::parse_output_limits(old), value::parse_output_limits(new))
+    else {
+        return old.into();
+    };
+    let mut words = Vec::new();
+    for (class, name) in ["normal", "slave", "pubsub"].iter().enumerate() {
+        if let Some(limit) = new[class].or(old[class]) {
+            words.push(format!("{name} {} {} {}", limit.hard, limit.soft, limit.seconds));
+        }
+    }
+    words.join(" ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn line(name: &str, words: &[&str]) -> file::Line {
+        let words = words.iter().map(|w| w.to_string()).collect();
+        file::Line { name: name.into(), words, place: "here:1".into() }
+    }
+
+    #[test]
+    fn every_default_is_a_value_of_its_kind() {
+        for d in DIRECTIVES {
+            assert!(value::normalise(d.kind, d.default).is_ok(), "{}", d.name);
+        }
+    }
+
+    #[test]
+    fn setting_is_all_or_nothing() {
+        let config = Config::new();
+        let failure = config.set(&[("timeout", "5"), ("hz", "x")]).unwrap_err();
+        assert!(matches!(failure, SetFailure::Refused { ref name, .. } if name == "hz"));
+        assert_eq!(config.get("timeout"), "0");
+        assert_eq!(config.set(&[("nope", "5")]), Err(SetFailure::Unknown("nope".into())));
+        assert!(matches!(config.set(&[("port", "5")]), Err(SetFailure::Refused { .. })));
+        assert!(matches!(config.set(&[("hz", "5"), ("HZ", "6")]), Err(SetFailure::Refused { .. })));
+        assert_eq!(config.set(&[("TIMEOUT", "5")]).unwrap(), ["timeout"]);
+        assert_eq!(config.get("timeout"), "5");
+    }
+
+    #[test]
+    fn what_is_not_there_is_not_promised() {
+        let config = Config::new();
+        assert!(config.set(&[("appendonly", "yes")]).is_err());
+        assert!(config.set(&[("appendonly", "no")]).is_ok());
+    }
+
+    #[test]
+    fn lines_of_save_add_up_and_limits_merge() {
+        let config = Config::new();
+        config
+            .load(&[
+                line("save", &["60", "1"]),
+                line("save", &["30", "2"]),
+                line("client-output-buffer-limit", &["normal", "1mb", "0", "0"]),
+                line("hash-max-ziplist-value", &["5"]),
+            ])
+            .unwrap();
+        assert_eq!(config.get("save"), "60 1 30 2");
+        assert!(config.get("client-output-buffer-limit").starts_with("normal 1048576 0 0 slave"));
+        assert_eq!(config.get("hash-max-listpack-value"), "5");
+        let failure = config.load(&[line("prot", &["1"])]).unwrap_err();
+        assert_eq!(failure.to_string(), "here:1: 'prot' is no directive of Dolium");
+    }
+}

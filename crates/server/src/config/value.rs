@@ -1,0 +1,183 @@
+//! Values of directives: checked, and brought to the one form in which CONFIG GET shows them.
+
+use super::directive::Kind;
+use dolium_commands::redis::notifications::Notifications;
+
+/// Brings `text` to its normal form, or says why not in the words of Redis.
+pub fn normalise(kind: Kind, text: &str) -> Result<String, String> {
+    match kind {
+        Kind::Bool => match text.to_ascii_lowercase().as_str() {
+            "yes" => Ok("yes".into()),
+            "no" => Ok("no".into()),
+            _ => Err("argument must be 'yes' or 'no'".into()),
+        },
+        Kind::Int { min, max } => {
+            let n: i64 = text.parse().map_err(|_| "argument couldn't be parsed into an integer")?;
+            in_range(n, min, max).map(|n| n.to_string())
+        }
+        Kind::Bytes { min, max } => {
+            let n = parse_bytes(text).ok_or("argument must be a memory value")?;
+            in_range(n, min, max).map(|n| n.to_string())
+        }
+        Kind::BytesOrPercent => match text.strip_suffix('%') {
+            Some(n) => {
+                let n: i64 = n.parse().map_err(|_| "argument must be a memory or percent value")?;
+                in_range(n, 0, 100).map(|n| format!("{n}%"))
+            }
+            None => parse_bytes(text)
+                .map(|n| n.to_string())
+                .ok_or_else(|| "argument must be a memory or percent value".into()),
+        },
+        Kind::Text => Ok(text.into()),
+        Kind::Words => Ok(text.split_whitespace().collect::<Vec<_>>().join(" ")),
+        Kind::Choice(words) => {
+            words.iter().find(|w| w.eq_ignore_ascii_case(text)).map(|w| w.to_string()).ok_or_else(
+                || format!("argument(s) must be one of the following: {}", words.join(", ")),
+            )
+        }
+        Kind::Octal => u32::from_str_radix(text, 8)
+            .ok()
+            .filter(|mode| *mode <= 0o777)
+            .map(|mode| format!("{mode:o}"))
+            .ok_or_else(|| "argument couldn't be parsed into an octal number".into()),
+        Kind::Save => save_points(text),
+        Kind::OutputLimits => {
+            parse_output_limits(text)?;
+            Ok(text.split_whitespace().collect::<Vec<_>>().join(" "))
+        }
+        Kind::Notify => Notifications::parse(text)
+            .map(Notifications::letters)
+            .ok_or_else(|| "Invalid event class character. Use 'Ag$lshzxeKEtmdn'.".into()),
+    }
+}
+
+fn in_range(n: i64, min: i64, max: i64) -> Result<i64, String> {
+    if (min..=max).contains(&n) {
+        Ok(n)
+    } else {
+        Err(format!("argument must be between {min} and {max} inclusive"))
+    }
+}
+
+/// `1gb`, `64k`, `100`: k, m, g are powers of 1000, kb, mb, gb of 1024 (as in Redis).
+pub fn parse_bytes(text: &str) -> Option<i64> {
+    let digits = text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());
+    let n: i64 = text[..digits].parse().ok()?;
+    let unit: i64 = match text[digits..].to_ascii_lowercase().as_str() {
+        "" | "b" => 1,
+        "k" => 1000,
+        "kb" => 1 << 10,
+        "m" => 1_000_000,
+        "mb" => 1 << 20,
+        "g" => 1_000_000_000,
+        "gb" => 1 << 30,
+        _ => return None,
+    };
+    n.checked_mul(unit)
+}
+
+fn save_points(text: &str) -> Result<String, String> {
+    let words: Vec<&str> = text.split_whitespace().filter(|w| *w != "\"\"").collect();
+    let numbers: Result<Vec<u64>, _> = words.iter().map(|w| w.parse::<u64>()).collect();
+    match numbers {
+        Ok(n) if n.len() % 2 == 0 && n.chunks(2).all(|p| p[0] > 0) => Ok(words.join(" ")),
+        _ => Err("Invalid save parameters".into()),
+    }
+}
+
+/// Most unsent output of a client: closed at once over `hard`, after `seconds` over `soft`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct OutputLimit {
+    pub hard: u64,
+    pub soft: u64,
+    pub seconds: u64,
+}
+
+/// The limits of (normal, replica, pubsub) clients that a value names.
+pub fn parse_output_limits(text: &str) -> Result<[Option<OutputLimit>; 3], String> {
+    let words: Vec<&str> = text.split_whitespace().collect();
+    let wrong = || "Wrong number of arguments in buffer limit configuration.".to_string();
+    if words.is_empty() || !words.len().is_multiple_of(4) {
+        return Err(wrong());
+    }
+    let mut limits = [None; 3];
+    for four in words.chunks(4) {
+        let class = match four[0].to_ascii_lowercase().as_str() {
+            "normal" => 0,
+            "slave" | "replica" => 1,
+            "pubsub" => 2,
+            _ => return Err("Invalid client class specified in buffer limit configuration.".into()),
+        };
+        let bad = || {
+            "Error in hard, soft or soft_seconds setting in buffer limit configuration.".to_string()
+        };
+        let number = |w: &str| parse_bytes(w).map(|n| n as u64).ok_or_else(bad);
+        limits[class] = Some(OutputLimit {
+            hard: number(four[1])?,
+            soft: number(four[2])?,
+            seconds: four[3].parse().map_err(|_| bad())?,
+        });
+    }
+    Ok(limits)
+}
+
+/// A value as a line of a configuration file holds it: quoted where it must be.
+pub fn quote(text: &str) -> String {
+    let plain = !text.is_empty()
+        && text.bytes().all(|b| b.is_ascii_graphic() && !matches!(b, b'"' | b'\'' | b'#' | b'\\'));
+    if plain {
+        return text.into();
+    }
+    let mut quoted = String::from("\"");
+    for c in text.chars() {
+        match c {
+            '"' | '\\' => {
+                quoted.push('\\');
+                quoted.push(c);
+            }
+            '\n' => quoted.push_str("\\n"),
+            '\r' => quoted.push_str("\\r"),
+            '\t' => quoted.push_str("\\t"),
+            _ => quoted.push(c),
+        }
+    }
+    quoted.push('"');
+    quoted
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bytes_have_units() {
+        for (text, n) in
+            [("0", 0), ("1k", 1000), ("1KB", 1024), ("2mb", 2 << 20), ("3Gb", 3 << 30), ("7b", 7)]
+        {
+            assert_eq!(parse_bytes(text), Some(n), "{text}");
+        }
+        for text in ["", "gb", "1tb", "-1", "1.5gb", "99999999999gb"] {
+            assert_eq!(parse_bytes(text), None, "{text}");
+        }
+    }
+
+    #[test]
+    fn refusals_are_redis_words() {
+        let int = Kind::Int { min: 1, max: 5 };
+        assert_eq!(normalise(Kind::Bool, "maybe").unwrap_err(), "argument must be 'yes' or 'no'");
+        assert_eq!(normalise(int, "9").unwrap_err(), "argument must be between 1 and 5 inclusive");
+        assert!(normalise(int, "x").is_err());
+        assert_eq!(normalise(Kind::Bool, "YES").unwrap(), "yes");
+        assert_eq!(normalise(Kind::Octal, "700").unwrap(), "700");
+        assert!(normalise(Kind::Octal, "999").is_err());
+    }
+
+    #[test]
+    fn quoted_text_is_what_the_file_reader_reads_back() {
+        for text in ["plain", "", "two words", "with \"quotes\"", "back\\slash", "tab\t#x"] {
+            let line = format!("name {}", quote(text));
+            let words = crate::config::file::split(&line).unwrap();
+            assert_eq!(words[1], text, "{line}");
+        }
+    }
+}

@@ -1,0 +1,49 @@
+//! Every capacity of the server, and how they relate.
+
+/// One thread's input buffer, used again for every connection so that it stays in the cache.
+pub const HOT_INPUT_BYTES: usize = 256 * 1024;
+/// The least room a read is given: with less left, what was gathered runs first.
+pub const READ_BYTES_MIN: usize = 16 * 1024;
+/// Most one connection may bring in one turn before others are served.
+pub const READ_BYTES_PER_TURN: usize = 64 * 1024;
+/// Commands that are parsed and prefetched before the first of them runs.
+pub const BATCH_COMMANDS: usize = 32;
+/// Keys beyond the first of each command that a batch prefetches (MGET, MSET, DEL).
+pub const BATCH_EXTRA_KEYS: usize = 64;
+/// Bytes of requests in a batch: what values are to be copied should still be in the cache then.
+pub const BATCH_BYTES: usize = 16 * 1024;
+/// Turns a connection gets in a row when its input needs several (fairness).
+pub const EVENTS_PER_WAIT: usize = 128;
+/// Unfinished input longer than this is received straight into the connection's own buffer.
+pub const LEFTOVER_COPY_MAX: usize = 32 * 1024;
+/// Output that a connection gathers before it is sent although its requests go on.
+pub const SEND_BYTES: usize = 64 * 1024;
+/// Capacity the hot output buffer may keep from one connection to the next.
+pub const HOT_OUTPUT_KEPT: usize = 1024 * 1024;
+/// Unsent output at which a connection's requests wait until its peer has read some.
+pub const OUTPUT_HIGH_WATER: usize = 256 * 1024;
+/// Arguments longer than this make a command one that is timed by itself.
+pub const TIMED_ARGUMENT_BYTES: usize = 64 * 1024;
+/// Below this threshold of slowlog-log-slower-than every command is timed, even the short ones.
+pub const SLOWLOG_TIMES_ALL_BELOW_US: i64 = 1000;
+/// One batch in so many is timed (all batches of at most [`SAMPLE_ALWAYS_UP_TO`] commands are).
+pub const SAMPLE_BATCHES: u64 = 8;
+pub const SAMPLE_ALWAYS_UP_TO: usize = 4;
+/// Descriptors the server needs besides its clients.
+pub const DESCRIPTORS_RESERVED: u64 = 64;
+/// How long a listener rests after the process ran out of descriptors.
+pub const ACCEPT_REST_MS: u64 = 100;
+/// Connections taken from a listener before clients are served again.
+pub const ACCEPTS_PER_EVENT: usize = 64;
+/// Pending connections a listener may hold (`tcp-backlog`'s default).
+pub const BACKLOG_DEFAULT: i64 = 511;
+/// Most threads that serve clients.
+pub const THREADS_MAX: usize = 48;
+/// Entries of one event's history in the latency monitor, as in Redis.
+pub const LATENCY_HISTORY: usize = 160;
+/// Directories deep that `include` may go.
+pub const INCLUDE_DEPTH: usize = 16;
+/// How long a shutdown waits for output to be read by slow clients.
+pub const SHUTDOWN_DRAIN_MS: u64 = 1000;
+/// Changes turned into notifications while the list is held.
+pub const NOTIFY_BURST: usize = 10_000;
