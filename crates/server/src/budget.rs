@@ -1,0 +1,91 @@
+//! The memory of clients' buffers, bounded apart from the data (`client-buffers-max`).
+//!
+//! Input that was announced waits until there is room for it, so that two hundred clients with a
+//! megabyte each queue instead of being closed. Output cannot wait: when it passes the bound the
+//! connection with the largest buffers is closed. One request larger than all of the budget is
+//! let in when no other holds any, because it could never run otherwise: the bound on memory is
+//! the budget, or one request of `proto-max-bulk-len` where that is more.
+
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+
+/// Counters only: no other memory is published through them, hence Relaxed.
+#[derive(Debug, Default)]
+pub struct BufferBudget {
+    /// Bytes that connections' own buffers hold.
+    used: AtomicU64,
+    /// Bytes that were granted to large requests that are being received.
+    reserved: AtomicU64,
+    /// Raised when reserved bytes come back: whoever waits may try again.
+    releases: AtomicU64,
+}
+
+impl BufferBudget {
+    pub fn used(&self) -> u64 {
+        self.used.load(Relaxed)
+    }
+
+    pub fn reserved(&self) -> u64 {
+        self.reserved.load(Relaxed)
+    }
+
+    pub fn releases(&self) -> u64 {
+        self.releases.load(Relaxed)
+    }
+
+    /// Room for a large request: half of the budget is for these.
+    pub fn reserve(&self, bytes: u64, budget: u64) -> bool {
+        self.reserve_more(bytes, 0, budget)
+    }
+
+    /// As `reserve`, for a request that holds `own` bytes of it already.
+    pub fn reserve_more(&self, bytes: u64, own: u64, budget: u64) -> bool {
+        self.reserved
+            .fetch_update(Relaxed, Relaxed, |now| {
+                (now == own || now + bytes <= budget / 2).then_some(now + bytes)
+            })
+            .is_ok()
+    }
+
+    pub fn release(&self, bytes: u64) {
+        if bytes != 0 {
+            self.reserved.fetch_sub(bytes, Relaxed);
+            self.releases.fetch_add(1, Relaxed);
+        }
+    }
+
+    /// A connection's own buffers went from `old` to `new` bytes. Returns all that is used now.
+    pub fn resize(&self, old: u64, new: u64) -> u64 {
+        if new >= old {
+            self.used.fetch_add(new - old, Relaxed) + (new - old)
+        } else {
+            self.used.fetch_sub(old - new, Relaxed) - (old - new)
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn large_requests_queue_and_one_oversized_gets_in_alone() {
+        let budget = BufferBudget::default();
+        assert!(budget.reserve(40, 100));
+        assert!(!budget.reserve(20, 100), "half of the budget is 50");
+        assert!(budget.reserve(10, 100));
+        let before = budget.releases();
+        budget.release(40);
+        budget.release(10);
+        assert_eq!(budget.releases(), before + 2);
+        assert!(budget.reserve(1000, 100), "alone");
+        assert!(!budget.reserve(1, 100));
+    }
+
+    #[test]
+    fn sizes_add_up() {
+        let budget = BufferBudget::default();
+        assert_eq!(budget.resize(0, 10), 10);
+        assert_eq!(budget.resize(10, 4), 4);
+        assert_eq!(budget.used(), 4);
+    }
+}

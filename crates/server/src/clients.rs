@@ -1,0 +1,186 @@
+//! Every client of every thread, as the others may see it.
+//!
+//! A connection belongs to one thread, which alone touches its state. What CLIENT LIST, CLIENT
+//! KILL and INFO need of it lies on a card that the owner keeps up to date with plain stores.
+
+use dolium_commands::connection::{ClientState, gate};
+use dolium_protocol::resp::Version;
+use std::collections::BTreeMap;
+use std::sync::atomic::{
+    AtomicBool, AtomicI64, AtomicU8, AtomicU16, AtomicU32, AtomicU64, Ordering::Relaxed,
+};
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// A place in one thread's table of connections: the generation tells a later tenant apart.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Token {
+    pub index: u32,
+    pub generation: u32,
+}
+
+/// Nothing is published through the numbers; each is true by itself, hence Relaxed everywhere.
+#[derive(Debug)]
+pub struct Card {
+    pub id: u64,
+    pub addr: String,
+    pub laddr: String,
+    pub fd: i32,
+    pub thread: usize,
+    pub token: Token,
+    pub since_ms: u64,
+    pub last_ms: AtomicU64,
+    pub db: AtomicU16,
+    pub resp: AtomicU8,
+    pub channels: AtomicU32,
+    pub patterns: AtomicU32,
+    /// Commands queued by MULTI, or -1.
+    pub multi: AtomicI64,
+    pub watched: AtomicU32,
+    /// Row id of the last command, or `NO_COMMAND`.
+    pub command: AtomicU16,
+    pub no_evict: AtomicBool,
+    pub held: AtomicBool,
+    pub query_bytes: AtomicU64,
+    pub query_free: AtomicU64,
+    pub multi_bytes: AtomicU64,
+    pub output_bytes: AtomicU64,
+    /// Capacity of all buffers of its own, what the budget counts.
+    pub buffer_bytes: AtomicU64,
+    pub names: Mutex<Names>,
+}
+
+pub const NO_COMMAND: u16 = u16::MAX;
+
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Names {
+    pub name: Vec<u8>,
+    pub lib_name: Vec<u8>,
+    pub lib_ver: Vec<u8>,
+}
+
+impl Card {
+    pub fn new(client: &ClientState, thread: usize, token: Token, now: u64) -> Card {
+        Card {
+            id: client.id,
+            addr: client.addr.clone(),
+            laddr: client.laddr.clone(),
+            fd: client.fd,
+            thread,
+            token,
+            since_ms: now,
+            last_ms: AtomicU64::new(now),
+            db: AtomicU16::new(0),
+            resp: AtomicU8::new(2),
+            channels: AtomicU32::new(0),
+            patterns: AtomicU32::new(0),
+            multi: AtomicI64::new(-1),
+            watched: AtomicU32::new(0),
+            command: AtomicU16::new(NO_COMMAND),
+            no_evict: AtomicBool::new(false),
+            held: AtomicBool::new(false),
+            query_bytes: AtomicU64::new(0),
+            query_free: AtomicU64::new(0),
+            multi_bytes: AtomicU64::new(0),
+            output_bytes: AtomicU64::new(0),
+            buffer_bytes: AtomicU64::new(0),
+            names: Mutex::default(),
+        }
+    }
+
+    /// What may have changed with any command.
+    #[inline]
+    pub fn touch(&self, client: &ClientState, now: u64) {
+        self.last_ms.store(now, Relaxed);
+        self.db.store(client.db.0, Relaxed);
+        self.command.store(client.last_command.map_or(NO_COMMAND, |row| row.id), Relaxed);
+    }
+
+    /// What changes only with commands about the connection itself.
+    pub fn describe(&self, client: &ClientState) {
+        let in_multi = client.gate & gate::MULTI != 0;
+        let queued = client.transaction.queued.len() as i64;
+        self.multi.store(if in_multi { queued } else { -1 }, Relaxed);
+        self.watched.store(client.transaction.watched.len() as u32, Relaxed);
+        self.resp.store(if client.resp == Version::V3 { 3 } else { 2 }, Relaxed);
+        self.channels.store(client.channels.len() as u32, Relaxed);
+        self.patterns.store(client.patterns.len() as u32, Relaxed);
+        self.no_evict.store(client.no_evict, Relaxed);
+        let mut names = self.names();
+        if names.name != client.name {
+            names.name.clone_from(&client.name);
+        }
+        if names.lib_name != client.lib_name || names.lib_ver != client.lib_ver {
+            names.lib_name.clone_from(&client.lib_name);
+            names.lib_ver.clone_from(&client.lib_ver);
+        }
+    }
+
+    pub fn names(&self) -> std::sync::MutexGuard<'_, Names> {
+        self.names.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub fn is_subscribed(&self) -> bool {
+        self.channels.load(Relaxed) + self.patterns.load(Relaxed) != 0
+    }
+}
+
+#[derive(Debug, Default)]
+pub struct Clients {
+    cards: Mutex<BTreeMap<u64, Arc<Card>>>,
+    next_id: AtomicU64,
+    count: AtomicU64,
+}
+
+impl Clients {
+    pub fn next_id(&self) -> u64 {
+        self.next_id.fetch_add(1, Relaxed) + 1
+    }
+
+    pub fn len(&self) -> u64 {
+        self.count.load(Relaxed)
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Counts one more client, unless there are `most` already.
+    pub fn admit(&self, most: u64) -> bool {
+        self.count.fetch_update(Relaxed, Relaxed, |n| (n < most).then_some(n + 1)).is_ok()
+    }
+
+    /// Takes back an [`admit`](Clients::admit) whose connection did not come about.
+    pub fn dismiss(&self) {
+        self.count.fetch_sub(1, Relaxed);
+    }
+
+    pub fn enter(&self, card: Arc<Card>) {
+        self.lock().insert(card.id, card);
+    }
+
+    pub fn leave(&self, id: u64) {
+        self.lock().remove(&id);
+        self.dismiss();
+    }
+
+    pub fn find(&self, id: u64) -> Option<Arc<Card>> {
+        self.lock().get(&id).cloned()
+    }
+
+    /// All cards in order of id, copied so that nobody waits while they are looked at.
+    pub fn all(&self) -> Vec<Arc<Card>> {
+        self.lock().values().cloned().collect()
+    }
+
+    /// The client whose buffers are largest, to be closed when the budget is passed.
+    pub fn largest(&self) -> Option<Arc<Card>> {
+        self.all()
+            .into_iter()
+            .filter(|card| !card.no_evict.load(Relaxed))
+            .max_by_key(|card| card.buffer_bytes.load(Relaxed))
+    }
+
+    fn lock(&self) -> std::sync::MutexGuard<'_, BTreeMap<u64, Arc<Card>>> {
+        self.cards.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}

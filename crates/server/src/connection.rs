@@ -1,0 +1,147 @@
+//! One client's connection, as the thread that owns it keeps it.
+
+use crate::clients::{Card, Token};
+use crate::listener::Door;
+use crate::transport::Transport;
+use dolium_commands::connection::ClientState;
+use dolium_protocol::detect::Protocol;
+use dolium_protocol::resp::ParseState;
+use std::io::ErrorKind;
+use std::sync::Arc;
+
+/// Why a connection's requests wait.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Hold {
+    No,
+    /// Its peer does not read: until what was not sent is down to nothing.
+    Output,
+    /// CLIENT PAUSE.
+    Pause,
+    /// A large request waits for room in the budget of buffers.
+    Budget,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Closing {
+    No,
+    /// As soon as its output is sent.
+    AfterOutput,
+    /// Its peer is gone or it was killed: nothing more is sent.
+    Now,
+}
+
+pub struct Connection {
+    pub token: Token,
+    pub transport: Transport,
+    pub door: Door,
+    /// Known after the first bytes.
+    pub protocol: Option<Protocol>,
+    pub client: ClientState,
+    pub card: Arc<Card>,
+    pub parse: ParseState,
+    /// Bytes of requests that have not run: an unfinished one, or all while held.
+    pub input: Vec<u8>,
+    /// Requests that were parsed when the connection was held; they go before `input`.
+    pub held: Vec<u8>,
+    /// Output that the peer had no room for, and how much of it has been sent since.
+    pub output: Vec<u8>,
+    pub sent: usize,
+    /// The descriptor has said that there is input, and no read has come back short since.
+    pub readable: bool,
+    /// The peer has closed its side: a short read is not the end of what there is to read.
+    pub hung_up: bool,
+    /// The end of the input has been read: what was gathered runs, then the connection closes.
+    pub at_end: bool,
+    /// Stands on the reactor's list of connections that are due another turn.
+    pub is_ready: bool,
+    pub hold: Hold,
+    pub closing: Closing,
+    /// Bytes of the budget granted for the request that is being received.
+    pub reserved: u64,
+    /// Bytes of own buffers that the budget counts now.
+    pub counted: u64,
+    /// Since when the output has been over its soft limit, in milliseconds.
+    pub over_soft_since: Option<u64>,
+    pub last_ms: u64,
+}
+
+/// What became of an attempt to send.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Sent {
+    All,
+    /// The rest is kept and goes on when the peer has room.
+    Partly,
+    /// The peer is gone.
+    Gone,
+}
+
+impl Connection {
+    pub fn is_closing(&self) -> bool {
+        self.closing != Closing::No
+    }
+
+    pub fn unsent(&self) -> usize {
+        self.output.len() - self.sent
+    }
+
+    /// Sends `bytes`, after whatever has not been sent yet. What finds no room is kept; a large
+    /// rest takes the buffer over instead of being copied.
+    pub fn send(&mut self, bytes: &mut Vec<u8>) -> Sent {
+        if self.unsent() > 0 {
+            self.output.extend_from_slice(bytes);
+            bytes.clear();
+            return self.send_rest();
+        }
+        let mut at = 0;
+        while at < bytes.len() {
+            match self.transport.send(&bytes[at..]) {
+                Ok(n) => at += n,
+                Err(e) if e.kind() == ErrorKind::Interrupted => {}
+                Err(e) if e.kind() == ErrorKind::WouldBlock => {
+                    if bytes.len() > crate::limits::HOT_OUTPUT_KEPT {
+                        self.output = std::mem::take(bytes);
+                        self.sent = at;
+                    } else {
+                        self.output.clear();
+                        self.output.extend_from_slice(&bytes[at..]);
+                        self.sent = 0;
+                        bytes.clear();
+                    }
+                    return Sent::Partly;
+                }
+                Err(_) => return Sent::Gone,
+            }
+        }
+        bytes.clear();
+        Sent::All
+    }
+
+    /// Sends what was kept.
+    pub fn send_rest(&mut self) -> Sent {
+        while self.unsent() > 0 {
+            match self.transport.send(&self.output[self.sent..]) {
+                Ok(n) => self.sent += n,
+                Err(e) if e.kind() == ErrorKind::Interrupted => {}
+                Err(e) if e.kind() == ErrorKind::WouldBlock => return Sent::Partly,
+                Err(_) => return Sent::Gone,
+            }
+        }
+        self.output = Vec::new();
+        self.sent = 0;
+        Sent::All
+    }
+
+    /// Puts the held requests back in front of the input, to be parsed anew.
+    pub fn restore_held(&mut self) {
+        if !self.held.is_empty() {
+            self.held.append(&mut self.input);
+            self.input = std::mem::take(&mut self.held);
+            self.parse.reset();
+        }
+    }
+
+    /// Bytes of memory that this connection's own buffers take.
+    pub fn buffer_bytes(&self) -> u64 {
+        (self.input.capacity() + self.held.capacity() + self.output.capacity()) as u64
+    }
+}

@@ -1,0 +1,182 @@
+//! Doors: the sockets on which clients come in.
+//!
+//! Each thread has its own TCP socket on every address (SO_REUSEPORT), so the kernel spreads
+//! connections and no thread hands one to another. A Unix socket exists once; its first thread
+//! accepts and hands connections round.
+
+pub use dolium_protocol::detect::Listener as Door;
+use rustix::fs::Mode;
+use rustix::net::{AddressFamily, SocketAddrUnix, SocketFlags, SocketType, sockopt};
+use std::fmt;
+use std::io;
+use std::net::SocketAddr;
+use std::os::fd::{AsFd, OwnedFd};
+use std::path::{Path, PathBuf};
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Address {
+    Tcp(SocketAddr),
+    Unix(PathBuf),
+}
+
+impl fmt::Display for Address {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Address::Tcp(address) => write!(f, "{address}"),
+            Address::Unix(path) => write!(f, "{}:0", path.display()),
+        }
+    }
+}
+
+/// A socket that listens, and what its door is named for.
+#[derive(Debug)]
+pub struct Listener {
+    pub socket: OwnedFd,
+    pub door: Door,
+    pub address: Address,
+}
+
+/// Why a door could not be opened, and what to do.
+#[derive(Debug)]
+pub struct DoorFailure {
+    pub address: Address,
+    pub directive: &'static str,
+    pub error: io::Error,
+}
+
+impl fmt::Display for DoorFailure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (address, directive) = (&self.address, self.directive);
+        if self.error.kind() == io::ErrorKind::AddrInUse {
+            write!(
+                f,
+                "{address} is in use by another program: choose another with --{directive} N, \
+                 or none with --{directive} 0"
+            )
+        } else {
+            write!(f, "cannot listen on {address} (--{directive}): {}", self.error)
+        }
+    }
+}
+
+impl std::error::Error for DoorFailure {}
+
+/// One socket per thread on a TCP address. Port 0: one that is free, the same for all.
+pub fn listen_tcp(
+    address: SocketAddr,
+    door: Door,
+    threads: usize,
+    backlog: i32,
+) -> io::Result<Vec<Listener>> {
+    // A socket without SO_REUSEPORT first: it fails if anybody is there, be it another Dolium
+    // with which the port would otherwise be shared in silence.
+    let probe = bind_tcp(address, false, None)?;
+    let address = local_address(&probe)?;
+    drop(probe);
+    (0..threads)
+        .map(|_| {
+            let socket = bind_tcp(address, true, Some(backlog))?;
+            Ok(Listener { socket, door, address: Address::Tcp(address) })
+        })
+        .collect()
+}
+
+fn bind_tcp(address: SocketAddr, share: bool, backlog: Option<i32>) -> io::Result<OwnedFd> {
+    let family = if address.is_ipv4() { AddressFamily::INET } else { AddressFamily::INET6 };
+    let socket = rustix::net::socket_with(
+        family,
+        SocketType::STREAM,
+        SocketFlags::CLOEXEC | SocketFlags::NONBLOCK,
+        None,
+    )?;
+    sockopt::set_socket_reuseaddr(&socket, true)?;
+    if share {
+        sockopt::set_socket_reuseport(&socket, true)?;
+    }
+    if address.is_ipv6() {
+        sockopt::set_ipv6_v6only(&socket, true)?;
+    }
+    rustix::net::bind(&socket, &address)?;
+    // Without SO_REUSEADDR's help two listeners never share, but only listening proves it.
+    rustix::net::listen(&socket, backlog.unwrap_or(1))?;
+    Ok(socket)
+}
+
+fn local_address(socket: &OwnedFd) -> io::Result<SocketAddr> {
+    let any = rustix::net::getsockname(socket)?;
+    SocketAddr::try_from(any).map_err(|_| io::Error::other("no IP address"))
+}
+
+/// A Unix socket. A file left by a server that is gone is replaced; one that answers is not.
+pub fn listen_unix(path: &Path, door: Door, mode: u32, backlog: i32) -> io::Result<Listener> {
+    let address = SocketAddrUnix::new(path)?;
+    let new_socket = || {
+        rustix::net::socket_with(
+            AddressFamily::UNIX,
+            SocketType::STREAM,
+            SocketFlags::CLOEXEC | SocketFlags::NONBLOCK,
+            None,
+        )
+    };
+    if path.exists() {
+        let try_it = new_socket()?;
+        match rustix::net::connect(&try_it, &address) {
+            Err(rustix::io::Errno::CONNREFUSED) => std::fs::remove_file(path)?,
+            Ok(()) | Err(rustix::io::Errno::AGAIN) => {
+                return Err(io::ErrorKind::AddrInUse.into());
+            }
+            Err(error) => return Err(error.into()),
+        }
+    }
+    let socket = new_socket()?;
+    rustix::net::bind(&socket, &address)?;
+    if mode != 0 {
+        rustix::fs::chmod(path, Mode::from_raw_mode(mode))?;
+    }
+    rustix::net::listen(&socket, backlog)?;
+    Ok(Listener { socket, door, address: Address::Unix(path.into()) })
+}
+
+/// A connection that came in: its socket and the names of both ends.
+pub struct Accepted {
+    pub socket: OwnedFd,
+    pub addr: String,
+    pub laddr: String,
+    /// It came from another machine.
+    pub is_remote: bool,
+}
+
+pub fn accept(listener: &Listener, keepalive_s: u64) -> rustix::io::Result<Accepted> {
+    let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
+    match &listener.address {
+        Address::Unix(path) => {
+            let socket = rustix::net::accept_with(&listener.socket, flags)?;
+            let name = format!("{}:0", path.display());
+            Ok(Accepted { socket, addr: name.clone(), laddr: name, is_remote: false })
+        }
+        Address::Tcp(_) => {
+            let (socket, peer) = rustix::net::acceptfrom_with(&listener.socket, flags)?;
+            sockopt::set_tcp_nodelay(&socket, true)?;
+            set_keepalive(&socket, keepalive_s);
+            let peer = peer.and_then(|any| SocketAddr::try_from(any).ok());
+            let own = local_address(&socket).ok();
+            let text = |a: Option<SocketAddr>| a.map_or(String::from("?:0"), |a| a.to_string());
+            let is_remote = peer.is_some_and(|a| !a.ip().is_loopback());
+            Ok(Accepted { addr: text(peer), laddr: text(own), socket, is_remote })
+        }
+    }
+}
+
+/// Probes after `seconds` of silence; a client that is gone is noticed after twice that.
+/// Failure costs only the probing, so it is not one of the connection.
+pub fn set_keepalive(socket: &impl AsFd, seconds: u64) {
+    if seconds == 0 {
+        return;
+    }
+    let idle = std::time::Duration::from_secs(seconds);
+    let between = std::time::Duration::from_secs((seconds / 3).max(1));
+    let _ = sockopt::set_socket_keepalive(socket, true);
+    let _ = sockopt::set_tcp_keepidle(socket, idle);
+    let _ = sockopt::set_tcp_keepintvl(socket, between);
+    let _ = sockopt::set_tcp_keepcnt(socket, 3);
+}

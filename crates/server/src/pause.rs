@@ -1,0 +1,86 @@
+//! CLIENT PAUSE: until when, and what is held back.
+//!
+//! The flag is looked at before every command, so it is one Relaxed load; a command that slips
+//! through at the very moment of the call came before it.
+
+use dolium_commands::host::PauseMode;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
+use std::sync::{Mutex, PoisonError};
+
+#[derive(Debug, Default)]
+pub struct Pause {
+    is_on: AtomicBool,
+    /// Connections whose requests wait for the end.
+    held: AtomicU64,
+    until: Mutex<Option<(u64, PauseMode)>>,
+}
+
+impl Pause {
+    #[inline(always)]
+    pub fn is_on(&self) -> bool {
+        self.is_on.load(Relaxed)
+    }
+
+    /// Would a command have to wait now?
+    pub fn holds(&self, now_ms: u64, may_write: bool) -> bool {
+        match *self.lock() {
+            Some((until, mode)) => now_ms < until && (mode == PauseMode::All || may_write),
+            None => false,
+        }
+    }
+
+    /// A longer pause or a wider mode stays.
+    pub fn begin(&self, until_ms: u64, mode: PauseMode) {
+        let mut held = self.lock();
+        *held = Some(match *held {
+            Some((until, was)) => (until.max(until_ms), was.max(mode)),
+            None => (until_ms, mode),
+        });
+        self.is_on.store(true, Relaxed);
+    }
+
+    /// True: there was a pause.
+    pub fn end(&self) -> bool {
+        let was_on = self.lock().take().is_some();
+        self.is_on.store(false, Relaxed);
+        was_on
+    }
+
+    /// Ends a pause whose time is over. True: it ended now.
+    pub fn end_if_over(&self, now_ms: u64) -> bool {
+        let is_over = matches!(*self.lock(), Some((until, _)) if now_ms >= until);
+        is_over && self.end()
+    }
+
+    pub fn count_held(&self) {
+        self.held.fetch_add(1, Relaxed);
+    }
+
+    pub fn count_released(&self, n: u64) {
+        self.held.fetch_sub(n, Relaxed);
+    }
+
+    pub fn held(&self) -> u64 {
+        self.held.load(Relaxed)
+    }
+
+    fn lock(&self) -> std::sync::MutexGuard<'_, Option<(u64, PauseMode)>> {
+        self.until.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_longer_and_wider_pause_stays() {
+        let pause = Pause::default();
+        pause.begin(100, PauseMode::Write);
+        assert!(pause.holds(50, true) && !pause.holds(50, false) && !pause.holds(100, true));
+        pause.begin(60, PauseMode::All);
+        assert!(pause.holds(99, false));
+        assert!(!pause.end_if_over(99));
+        assert!(pause.end_if_over(100) && !pause.is_on());
+    }
+}

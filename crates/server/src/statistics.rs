@@ -1,0 +1,225 @@
+//! What is counted: by each thread for itself, summed when somebody asks.
+//!
+//! A counter has one writer, its thread, which loads, adds and stores: no locked instruction on
+//! the path of a command. Each number is true by itself, so every access is Relaxed.
+
+use dolium_commands::redis::row::{Row, flag};
+use dolium_commands::redis::table::ROWS;
+use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::sync::{Mutex, PoisonError};
+
+/// Upper bounds of 1, 2, 4 ... microseconds; the last takes the rest (over an hour).
+pub const BUCKETS: usize = 33;
+/// Different error codes that are counted by name; more than these come from a client's nonsense.
+const ERROR_CODES_MAX: usize = 128;
+
+/// A number with one writing thread.
+#[derive(Debug, Default)]
+pub struct Counter(AtomicU64);
+
+impl Counter {
+    #[inline(always)]
+    pub fn add(&self, n: u64) {
+        self.0.store(self.0.load(Relaxed).wrapping_add(n), Relaxed);
+    }
+
+    pub fn get(&self) -> u64 {
+        self.0.load(Relaxed)
+    }
+
+    /// Another thread's reset may lose an addition of the same moment: a statistic, not a ledger.
+    fn reset(&self) {
+        self.0.store(0, Relaxed);
+    }
+}
+
+#[derive(Debug)]
+pub struct RowCounters {
+    pub calls: Counter,
+    pub ns: Counter,
+    pub rejected: Counter,
+    pub failed: Counter,
+    histogram: [Counter; BUCKETS],
+}
+
+impl RowCounters {
+    fn new() -> Self {
+        RowCounters {
+            calls: Counter::default(),
+            ns: Counter::default(),
+            rejected: Counter::default(),
+            failed: Counter::default(),
+            histogram: std::array::from_fn(|_| Counter::default()),
+        }
+    }
+
+    /// `weight` calls took `ns` each.
+    #[inline]
+    pub fn time(&self, ns: u64, weight: u64) {
+        self.ns.add(ns * weight);
+        let us = ns.div_ceil(1000).max(1);
+        let bucket = (64 - (us - 1).leading_zeros()) as usize;
+        self.histogram[bucket.min(BUCKETS - 1)].add(weight);
+    }
+}
+
+/// The counters of one thread.
+#[derive(Debug)]
+pub struct ThreadCounters {
+    pub commands: Counter,
+    pub connections: Counter,
+    pub rejected_connections: Counter,
+    pub bytes_in: Counter,
+    pub bytes_out: Counter,
+    pub reads: Counter,
+    pub writes: Counter,
+    pub errors: Counter,
+    pub rows: Box<[RowCounters]>,
+}
+
+impl Default for ThreadCounters {
+    fn default() -> Self {
+        ThreadCounters {
+            commands: Counter::default(),
+            connections: Counter::default(),
+            rejected_connections: Counter::default(),
+            bytes_in: Counter::default(),
+            bytes_out: Counter::default(),
+            reads: Counter::default(),
+            writes: Counter::default(),
+            errors: Counter::default(),
+            rows: ROWS.iter().map(|_| RowCounters::new()).collect(),
+        }
+    }
+}
+
+/// One command over all threads.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct RowTotals {
+    pub calls: u64,
+    pub us: u64,
+    pub rejected: u64,
+    pub failed: u64,
+}
+
+#[derive(Debug, Default)]
+pub struct Statistics {
+    pub threads: Vec<ThreadCounters>,
+    /// Error replies by their code (`WRONGTYPE`).
+    errors: Mutex<BTreeMap<String, u64>>,
+    pub sampled: Sampled,
+    pub expired_by_maintenance: AtomicU64,
+    pub evicted_by_maintenance: AtomicU64,
+    pub output_limit_disconnections: AtomicU64,
+    pub query_limit_disconnections: AtomicU64,
+}
+
+/// Rates of the last second, made by housekeeping.
+#[derive(Debug, Default)]
+pub struct Sampled {
+    pub ops_per_s: AtomicU64,
+    pub in_per_s: AtomicU64,
+    pub out_per_s: AtomicU64,
+    pub peak_bytes: AtomicU64,
+}
+
+impl Statistics {
+    pub fn new(threads: usize) -> Self {
+        let threads = (0..threads).map(|_| ThreadCounters::default()).collect();
+        Statistics { threads, ..Statistics::default() }
+    }
+
+    pub fn sum(&self, of: impl Fn(&ThreadCounters) -> &Counter) -> u64 {
+        self.threads.iter().map(|t| of(t).get()).sum()
+    }
+
+    pub fn row(&self, row: &Row) -> RowTotals {
+        let mut totals = RowTotals::default();
+        let mut ns = 0;
+        for counters in self.threads.iter().map(|t| &t.rows[usize::from(row.id)]) {
+            totals.calls += counters.calls.get();
+            ns += counters.ns.get();
+            totals.rejected += counters.rejected.get();
+            totals.failed += counters.failed.get();
+        }
+        totals.us = ns / 1000;
+        totals
+    }
+
+    /// Calls of a command by duration: how many in each bucket, scaled up from what was timed.
+    pub fn histogram(&self, row: &Row) -> [u64; BUCKETS] {
+        let rows = || self.threads.iter().map(|t| &t.rows[usize::from(row.id)]);
+        std::array::from_fn(|i| rows().map(|r| r.histogram[i].get()).sum())
+    }
+
+    /// Counts an error reply, such as `-ERR no such key\r\n`.
+    #[cold]
+    pub fn note_error(&self, thread: usize, row: Option<&Row>, reply: &[u8], ran: bool) {
+        let counters = &self.threads[thread];
+        counters.errors.add(1);
+        if let Some(row) = row {
+            let counters = &counters.rows[usize::from(row.id)];
+            if ran { counters.failed.add(1) } else { counters.rejected.add(1) }
+        }
+        let code = reply[1..].split(|b| matches!(b, b' ' | b'\r' | b'\n')).next().unwrap_or(b"");
+        let code = String::from_utf8_lossy(code).into_owned();
+        let mut errors = self.errors.lock().unwrap_or_else(PoisonError::into_inner);
+        if errors.len() < ERROR_CODES_MAX || errors.contains_key(&code) {
+            *errors.entry(code).or_default() += 1;
+        }
+    }
+
+    pub fn errors(&self) -> BTreeMap<String, u64> {
+        self.errors.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// CONFIG RESETSTAT.
+    pub fn reset(&self) {
+        for t in &self.threads {
+            for counter in [
+                &t.commands,
+                &t.connections,
+                &t.rejected_connections,
+                &t.bytes_in,
+                &t.bytes_out,
+                &t.reads,
+                &t.writes,
+                &t.errors,
+            ] {
+                counter.reset();
+            }
+            for row in &t.rows {
+                for counter in [&row.calls, &row.ns, &row.rejected, &row.failed] {
+                    counter.reset();
+                }
+                row.histogram.iter().for_each(Counter::reset);
+            }
+        }
+        self.errors.lock().unwrap_or_else(PoisonError::into_inner).clear();
+        self.expired_by_maintenance.store(0, Relaxed);
+        self.evicted_by_maintenance.store(0, Relaxed);
+    }
+}
+
+/// For each row, must a call be timed by itself? Those of bounded work are not: what they take is
+/// sampled by the batch.
+pub fn timed_rows() -> Vec<bool> {
+    ROWS.iter().map(|row| row.flags & flag::FAST == 0 && row.complexity != "O(1)").collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn durations_fall_into_the_bucket_that_bounds_them() {
+        let row = RowCounters::new();
+        for ns in [1, 1000, 1001, 2000, 2001, 4000, u64::MAX >> 1] {
+            row.time(ns, 1);
+        }
+        let filled: Vec<u64> = row.histogram.iter().map(Counter::get).collect();
+        assert_eq!(filled[..4], [2, 2, 2, 0]);
+        assert_eq!(filled[BUCKETS - 1], 1);
+    }
+}

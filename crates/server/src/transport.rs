@@ -1,0 +1,73 @@
+//! What carries a connection's bytes: a socket, or a ring in memory shared with a local process.
+//!
+//! The reactor treats both alike: a descriptor that becomes readable, bytes in, bytes out, and
+//! `WouldBlock` when there is nothing or no room.
+
+use rustix::net::{RecvFlags, SendFlags};
+use std::io;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+
+/// A ring that a local process shares with the server.
+pub trait RingPort: Send {
+    /// Readable when the peer has put something in or has made room; at its end when it is gone.
+    fn doorbell(&self) -> BorrowedFd<'_>;
+    /// As `recv`: `Ok(0)` when the peer is gone, `WouldBlock` when the ring is empty. A ring must
+    /// be able to hold at least one byte of a request of any length.
+    fn receive(&mut self, into: &mut [u8]) -> io::Result<usize>;
+    /// As `send`: how many bytes there was room for, `WouldBlock` if for none.
+    fn send(&mut self, bytes: &[u8]) -> io::Result<usize>;
+}
+
+pub enum Transport {
+    Socket(OwnedFd),
+    Ring(Box<dyn RingPort>),
+}
+
+impl Transport {
+    #[inline]
+    pub fn receive(&mut self, into: &mut [u8]) -> io::Result<usize> {
+        match self {
+            Transport::Socket(fd) => {
+                Ok(rustix::net::recv(fd, into, RecvFlags::DONTWAIT).map(|(n, _)| n)?)
+            }
+            Transport::Ring(ring) => ring.receive(into),
+        }
+    }
+
+    /// Receives into the free capacity of `into`, at most `most` bytes.
+    pub fn receive_more(&mut self, into: &mut Vec<u8>, most: usize) -> io::Result<usize> {
+        match self {
+            Transport::Socket(fd) => {
+                let room = rustix::buffer::spare_capacity(into);
+                let (n, _) = rustix::net::recv(fd, room, RecvFlags::DONTWAIT)?;
+                Ok(n)
+            }
+            Transport::Ring(ring) => {
+                let (start, room) = (into.len(), (into.capacity() - into.len()).min(most));
+                into.resize(start + room, 0);
+                let n = ring.receive(&mut into[start..]);
+                into.truncate(start + n.as_ref().copied().unwrap_or(0));
+                n
+            }
+        }
+    }
+
+    #[inline]
+    pub fn send(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        match self {
+            Transport::Socket(fd) => {
+                Ok(rustix::net::send(fd, bytes, SendFlags::NOSIGNAL | SendFlags::DONTWAIT)?)
+            }
+            Transport::Ring(ring) => ring.send(bytes),
+        }
+    }
+}
+
+impl AsFd for Transport {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        match self {
+            Transport::Socket(fd) => fd.as_fd(),
+            Transport::Ring(ring) => ring.doorbell(),
+        }
+    }
+}
