@@ -1,0 +1,144 @@
+//! New connections: admitted, counted, registered.
+
+use super::Reactor;
+use crate::clients::Card;
+use crate::connection::{Closing, Connection, Hold};
+use crate::limits::*;
+use crate::listener::{self, Address, Door};
+use crate::mailbox::Mail;
+use crate::transport::Transport;
+use dolium_commands::connection::ClientState;
+use dolium_protocol::resp::ParseState;
+use rustix::event::epoll::{self, EventData, EventFlags};
+use rustix::io::Errno;
+use std::os::fd::{AsFd, AsRawFd};
+use std::sync::Arc;
+use std::sync::atomic::Ordering::Relaxed;
+
+const DENIED: &str = "-DENIED Dolium is running in protected mode because there is no password: \
+clients of other machines are refused. Set a password with --requirepass, or --protected-mode no \
+if nobody else can reach this port.\r\n";
+
+impl Reactor {
+    /// Watches the listeners. Level-triggered: what one round leaves is announced again.
+    pub(super) fn listen(&mut self) -> std::io::Result<()> {
+        for (at, listener) in self.listeners.iter().enumerate() {
+            let data = EventData::new_u64((at as u64) << 32 | u64::from(u32::MAX));
+            epoll::add(&self.epoll, &listener.socket, data, EventFlags::IN)?;
+        }
+        Ok(())
+    }
+
+    pub(super) fn accept_from(&mut self, at: usize) {
+        for _ in 0..ACCEPTS_PER_EVENT {
+            let Some(listener) = self.listeners.get(at) else { return };
+            let keepalive = self.server.config.live.tcp_keepalive_s.load(Relaxed);
+            let accepted = match listener::accept(listener, keepalive) {
+                Ok(accepted) => accepted,
+                Err(Errno::AGAIN) => return,
+                Err(Errno::INTR | Errno::CONNABORTED) => continue,
+                Err(error) => return self.rest_listeners(error),
+            };
+            let door = listener.door;
+            let is_shared = matches!(listener.address, Address::Unix(_));
+            let mut transport = Transport::Socket(accepted.socket);
+            let live = &self.server.config.live;
+            if accepted.is_remote
+                && live.protected_mode.load(Relaxed)
+                && !live.has_password.load(Relaxed)
+            {
+                // One attempt: whether the refused peer reads it is its own affair.
+                let _ = transport.send(DENIED.as_bytes());
+                self.count_rejected();
+                continue;
+            }
+            if !self.server.clients.admit(live.maxclients.load(Relaxed)) {
+                let _ = transport.send(refusal(door));
+                self.count_rejected();
+                continue;
+            }
+            let (addr, laddr) = (accepted.addr, accepted.laddr);
+            let threads = self.server.posts.len();
+            if is_shared && threads > 1 {
+                self.next_thread = (self.next_thread + 1) % threads;
+                if self.next_thread != self.thread {
+                    let mail = Mail::Adopt { transport, door, addr, laddr };
+                    self.server.posts[self.next_thread].post(mail);
+                    continue;
+                }
+            }
+            self.adopt(transport, door, addr, laddr);
+        }
+    }
+
+    /// Makes an admitted connection this thread's own.
+    pub(super) fn adopt(&mut self, transport: Transport, door: Door, addr: String, laddr: String) {
+        let server = &self.server;
+        let id = server.clients.next_id();
+        let fd = transport.as_fd().as_raw_fd();
+        let authenticated = !server.config.live.has_password.load(Relaxed);
+        let client = ClientState::new(id, addr, laddr, fd, authenticated);
+        let token = self.slab.vacancy();
+        let card = Arc::new(Card::new(&client, self.thread, token, self.now));
+        if let Err(error) = self.watch(transport.as_fd(), token) {
+            tracing::warn!(%error, "a new connection cannot be watched and is closed");
+            self.slab.remove(token);
+            server.clients.dismiss();
+            return;
+        }
+        server.statistics.threads[self.thread].connections.add(1);
+        server.clients.enter(card.clone());
+        self.slab.put(Connection {
+            token,
+            transport,
+            door,
+            protocol: None,
+            client,
+            card,
+            parse: ParseState::new(),
+            input: Vec::new(),
+            held: Vec::new(),
+            output: Vec::new(),
+            sent: 0,
+            readable: false,
+            hung_up: false,
+            at_end: false,
+            is_ready: false,
+            hold: Hold::No,
+            closing: Closing::No,
+            reserved: 0,
+            counted: 0,
+            over_soft_since: None,
+            last_ms: self.now,
+        });
+    }
+
+    fn count_rejected(&self) {
+        self.server.statistics.threads[self.thread].rejected_connections.add(1);
+    }
+
+    /// The process is out of descriptors or memory: asking again at once would only spin.
+    fn rest_listeners(&mut self, error: Errno) {
+        tracing::warn!(%error, "no connection can be accepted for a moment");
+        self.unlisten();
+        self.resting_until = Some(self.now + ACCEPT_REST_MS);
+    }
+
+    pub(super) fn unlisten(&self) {
+        for listener in &self.listeners {
+            // It fails for one that is not watched, which is what is wanted.
+            let _ = epoll::delete(&self.epoll, &listener.socket);
+        }
+    }
+}
+
+fn refusal(door: Door) -> &'static [u8] {
+    match door {
+        Door::Redis => b"-ERR max number of clients reached\r\n",
+        Door::Memcached => b"ERROR Too many open connections\r\n",
+        Door::Http => {
+            b"HTTP/1.1 503 Service Unavailable\r\nContent-Length: 30\r\nConnection: close\r\n\r\n\
+              max number of clients reached\n"
+        }
+    }
+}

@@ -1,0 +1,87 @@
+//! The commands that were parsed and wait to be run together.
+//!
+//! ```text
+//!   connection 7: GET a | GET b | END     connection 3: SET c | END     connection 9: GET d | ...
+//! ```
+//! Requests of one connection stand together and in order; END sends what they answered. While
+//! later requests are parsed, the memory of earlier ones is already on its way into the cache.
+
+use super::request::Request;
+use crate::clients::Token;
+use crate::limits::{BATCH_BYTES, BATCH_COMMANDS, BATCH_EXTRA_KEYS};
+use dolium_engine::Db;
+use dolium_protocol::resp::ArgVec;
+
+pub struct Entry {
+    pub token: Token,
+    pub what: What,
+    /// Where the request lies in the input: `start..end`.
+    pub start: usize,
+    pub end: usize,
+}
+
+#[derive(Clone, Copy)]
+pub enum What {
+    /// A request; its arguments are in the slot of that number.
+    Run { slot: usize, request: Request },
+    /// All of the connection's input has been parsed: send.
+    End,
+}
+
+pub struct Batch {
+    pub entries: Vec<Entry>,
+    /// Room for arguments, used again batch after batch.
+    pub slots: Vec<ArgVec>,
+    pub used: usize,
+    bytes: usize,
+    /// Placement of the first keys, and of keys beyond the first (MGET).
+    pub keys: Vec<(Db, u64)>,
+}
+
+impl Batch {
+    pub fn new() -> Batch {
+        Batch {
+            entries: Vec::with_capacity(2 * BATCH_COMMANDS),
+            slots: (0..BATCH_COMMANDS).map(|_| ArgVec::new()).collect(),
+            used: 0,
+            bytes: 0,
+            keys: Vec::with_capacity(BATCH_COMMANDS + BATCH_EXTRA_KEYS),
+        }
+    }
+
+    /// Stands in while the real one is lent out; allocates nothing.
+    pub fn empty() -> Batch {
+        Batch { entries: Vec::new(), slots: Vec::new(), used: 0, bytes: 0, keys: Vec::new() }
+    }
+
+    #[inline]
+    pub fn is_full(&self) -> bool {
+        self.used == BATCH_COMMANDS || self.bytes >= BATCH_BYTES
+    }
+
+    #[inline]
+    pub fn is_empty(&self) -> bool {
+        self.entries.is_empty()
+    }
+
+    /// Keeps the request whose arguments were just parsed into slot `used`.
+    #[inline]
+    pub fn push(&mut self, token: Token, request: Request, start: usize, end: usize) {
+        let what = What::Run { slot: self.used, request };
+        self.used += 1;
+        self.bytes += end - start;
+        self.entries.push(Entry { token, what, start, end });
+    }
+
+    #[inline]
+    pub fn end(&mut self, token: Token, at: usize) {
+        self.entries.push(Entry { token, what: What::End, start: at, end: at });
+    }
+
+    pub fn clear(&mut self) {
+        self.entries.clear();
+        self.keys.clear();
+        self.used = 0;
+        self.bytes = 0;
+    }
+}

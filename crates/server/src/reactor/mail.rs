@@ -1,0 +1,107 @@
+//! What other threads ask of this one.
+
+use super::Reactor;
+use crate::clients::Token;
+use crate::connection::{Closing, Hold, Sent};
+use crate::limits::SHUTDOWN_DRAIN_MS;
+use crate::mailbox::{Mail, Message};
+use dolium_commands::redis::message::{to_channel, to_pattern};
+use std::sync::atomic::Ordering::Relaxed;
+
+impl Reactor {
+    pub(super) fn read_mail(&mut self) {
+        let mut mail = std::mem::take(&mut self.mail);
+        self.post.take(&mut mail);
+        for one in mail.drain(..) {
+            match one {
+                Mail::Adopt { transport, door, addr, laddr } => {
+                    self.adopt(transport, door, addr, laddr);
+                }
+                Mail::Deliver { to, message } => {
+                    for token in to {
+                        self.deliver(token, &message);
+                    }
+                }
+                Mail::Kill(token) => {
+                    if let Some(connection) = self.slab.get(token) {
+                        connection.closing = Closing::Now;
+                        self.doomed.push(token);
+                    }
+                }
+                Mail::Resume => self.resume_paused(),
+                Mail::Tick => self.tick(),
+                Mail::Stop => self.stop(),
+            }
+        }
+        self.mail = mail;
+        // Kills must be done before a turn of the same connection answers anything more.
+        self.close_doomed();
+    }
+
+    fn deliver(&mut self, token: Token, message: &Message) {
+        let Some(connection) = self.slab.get(token) else { return };
+        if connection.is_closing() {
+            return;
+        }
+        let Message { pattern, channel, payload } = message;
+        let version = connection.client.resp;
+        match pattern {
+            None => to_channel(&mut self.out, version, channel, payload),
+            Some(pattern) => to_pattern(&mut self.out, version, pattern, channel, payload),
+        }
+        let counters = &self.server.statistics.threads[self.thread];
+        counters.bytes_out.add(self.out.len() as u64);
+        match connection.send(&mut self.out) {
+            Sent::All => {}
+            Sent::Partly => self.after_output(token),
+            Sent::Gone => {
+                connection.closing = Closing::Now;
+                self.doomed.push(token);
+            }
+        }
+        self.out.clear();
+    }
+
+    fn resume_paused(&mut self) {
+        for token in self.slab.tokens() {
+            let Some(connection) = self.slab.get(token) else { continue };
+            if connection.hold == Hold::Pause {
+                connection.hold = Hold::No;
+                connection.card.held.store(false, Relaxed);
+                self.server.pause.count_released(1);
+                self.make_ready(token);
+            }
+        }
+    }
+
+    /// Once a second: idle clients go, and those that have been over a soft limit for too long.
+    fn tick(&mut self) {
+        let timeout_ms = self.server.config.live.timeout_s.load(Relaxed) * 1000;
+        for token in self.slab.tokens() {
+            let Some(connection) = self.slab.get(token) else { continue };
+            let idle = self.now.saturating_sub(connection.last_ms);
+            let may_idle = connection.client.subscriptions() > 0 || connection.hold == Hold::Pause;
+            if timeout_ms != 0 && idle > timeout_ms && !may_idle {
+                connection.closing = Closing::Now;
+                self.doomed.push(token);
+            } else if connection.unsent() > 0 {
+                self.after_output(token);
+            }
+        }
+    }
+
+    /// Takes nothing more; connections close when their output is sent.
+    fn stop(&mut self) {
+        self.unlisten();
+        self.listeners.clear();
+        self.resting_until = None;
+        self.stop_at = Some(self.now + SHUTDOWN_DRAIN_MS);
+        for token in self.slab.tokens() {
+            if let Some(connection) = self.slab.get(token) {
+                connection.closing = Closing::AfterOutput;
+                self.after_output(token);
+            }
+        }
+        self.close_doomed();
+    }
+}

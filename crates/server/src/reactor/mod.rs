@@ -1,0 +1,234 @@
+//! One thread's event loop: sockets, edge-triggered, run to completion.
+//!
+//! ```text
+//!   epoll_wait -> for each ready connection: recv into the hot buffer, parse, prefetch
+//!                 `- 32 commands, or nothing left: prefetch items, run, one send per connection
+//!              -> mail from other threads
+//! ```
+//! A descriptor is registered once, for both directions; a short read means that there is no
+//! more, so no read is spent on finding nothing. A read that filled its room puts the connection
+//! on the ready list, behind the others.
+
+mod accept;
+mod batch;
+mod execute;
+mod intake;
+mod mail;
+mod request;
+mod settle;
+mod slab;
+
+use crate::clients::Token;
+use crate::clock;
+use crate::limits::*;
+use crate::listener::Listener;
+use crate::mailbox::{Mail, Mailbox};
+use crate::server::Server;
+use batch::Batch;
+use dolium_engine::Session;
+use dolium_protocol::resp::Limits;
+use rustix::event::epoll::{self, EventData, EventFlags};
+use rustix::time::Timespec;
+use slab::Slab;
+use std::collections::VecDeque;
+use std::os::fd::{AsFd, OwnedFd};
+use std::sync::Arc;
+use std::sync::atomic::Ordering::Relaxed;
+
+/// Event data of the mailbox; listeners count down from it. No connection has such an index.
+const MAILBOX: u64 = u64::MAX;
+
+pub struct Reactor {
+    thread: usize,
+    server: Arc<Server>,
+    session: Session,
+    post: Arc<Mailbox>,
+    epoll: OwnedFd,
+    listeners: Vec<Listener>,
+    slab: Slab,
+    /// Connections that are due another turn without an event.
+    ready: VecDeque<Token>,
+    /// Connections to be closed when nothing borrows them.
+    doomed: Vec<Token>,
+    /// Connections whose large request waits for room in the budget.
+    starved: Vec<Token>,
+    releases_seen: u64,
+    /// The input of all connections, one after the other; `fill` bytes belong to the batch.
+    hot: Vec<u8>,
+    fill: usize,
+    batch: Batch,
+    /// The output of the connection whose requests run now.
+    out: Vec<u8>,
+    /// Unix milliseconds when this wake began.
+    now: u64,
+    limits: Limits,
+    config_version: u64,
+    time_all: bool,
+    timed_rows: Vec<bool>,
+    batches: u64,
+    /// A command that may write has run since changes were last announced.
+    wrote: bool,
+    mail: Vec<Mail>,
+    /// Where the next connection of a Unix socket goes.
+    next_thread: usize,
+    /// Listeners rest until then: the process is out of descriptors.
+    resting_until: Option<u64>,
+    /// Shutting down: give up on slow readers then.
+    stop_at: Option<u64>,
+}
+
+impl Reactor {
+    pub fn new(
+        thread: usize,
+        server: Arc<Server>,
+        session: Session,
+        listeners: Vec<Listener>,
+    ) -> std::io::Result<Reactor> {
+        let epoll = epoll::create(epoll::CreateFlags::CLOEXEC)?;
+        let post = server.posts[thread].clone();
+        epoll::add(&epoll, &post.wake, EventData::new_u64(MAILBOX), EventFlags::IN)?;
+        let mut reactor = Reactor {
+            thread,
+            server,
+            session,
+            post,
+            epoll,
+            listeners,
+            slab: Slab::default(),
+            ready: VecDeque::new(),
+            doomed: Vec::new(),
+            starved: Vec::new(),
+            releases_seen: 0,
+            hot: vec![0; HOT_INPUT_BYTES],
+            fill: 0,
+            batch: Batch::new(),
+            out: Vec::with_capacity(HOT_INPUT_BYTES),
+            now: clock::unix_ms(),
+            limits: Limits::default(),
+            config_version: u64::MAX,
+            time_all: false,
+            timed_rows: crate::statistics::timed_rows(),
+            batches: 0,
+            wrote: false,
+            mail: Vec::new(),
+            next_thread: 0,
+            resting_until: None,
+            stop_at: None,
+        };
+        reactor.listen()?;
+        Ok(reactor)
+    }
+
+    /// Serves until the server stops.
+    pub fn run(mut self) {
+        let mut events = Vec::with_capacity(EVENTS_PER_WAIT);
+        while !self.is_finished() {
+            let wait = self.wait_ms().map(|ms| Timespec {
+                tv_sec: (ms / 1000) as i64,
+                tv_nsec: ((ms % 1000) * 1_000_000) as i64,
+            });
+            events.clear();
+            let room = rustix::buffer::spare_capacity(&mut events);
+            match epoll::wait(&self.epoll, room, wait.as_ref()) {
+                Ok(_) | Err(rustix::io::Errno::INTR) => {}
+                Err(error) => {
+                    tracing::error!(%error, "the event loop cannot wait for events");
+                    return;
+                }
+            }
+            self.now = clock::unix_ms();
+            self.follow_config();
+            let due = self.ready.len();
+            let mut has_mail = false;
+            for event in &events {
+                let (data, flags) = (event.data.u64(), event.flags);
+                match data {
+                    MAILBOX => has_mail = true,
+                    _ if data as u32 == u32::MAX => self.accept_from((data >> 32) as usize),
+                    _ => {
+                        let token = Token { index: data as u32, generation: (data >> 32) as u32 };
+                        self.on_event(token, flags);
+                    }
+                }
+            }
+            for _ in 0..due {
+                if let Some(token) = self.ready.pop_front() {
+                    self.turn(token);
+                }
+            }
+            self.run_batch();
+            if has_mail {
+                self.read_mail();
+            }
+            self.feed_starved();
+            self.close_doomed();
+            if self.resting_until.is_some_and(|until| self.now >= until) {
+                self.resting_until = None;
+                if let Err(error) = self.listen() {
+                    tracing::error!(%error, "the listeners cannot be watched again");
+                }
+            }
+        }
+    }
+
+    fn on_event(&mut self, token: Token, flags: EventFlags) {
+        let Some(connection) = self.slab.get(token) else { return };
+        if flags.intersects(EventFlags::RDHUP | EventFlags::HUP | EventFlags::ERR) {
+            connection.hung_up = true;
+            connection.readable = true;
+        }
+        if flags.contains(EventFlags::IN) {
+            connection.readable = true;
+        }
+        if flags.contains(EventFlags::OUT) && connection.unsent() > 0 {
+            self.resume_output(token);
+        }
+        let Some(connection) = self.slab.get(token) else { return };
+        if connection.readable && !connection.is_ready {
+            self.turn(token);
+        }
+    }
+
+    fn wait_ms(&self) -> Option<u64> {
+        if !self.ready.is_empty() || !self.doomed.is_empty() {
+            return Some(0);
+        }
+        let until = [self.resting_until, self.stop_at].into_iter().flatten().min()?;
+        Some(until.saturating_sub(self.now).max(1))
+    }
+
+    fn is_finished(&self) -> bool {
+        self.stop_at.is_some_and(|at| self.now >= at || self.slab.tokens().is_empty())
+    }
+
+    /// Takes over what the configuration says now, if it has changed.
+    fn follow_config(&mut self) {
+        let live = &self.server.config.live;
+        let version = live.version.load(Relaxed);
+        if version == self.config_version {
+            return;
+        }
+        self.config_version = version;
+        self.limits = Limits::default()
+            .with_bulk_bytes_max(live.bulk_bytes_max.load(Relaxed))
+            .with_request_bytes_max(live.query_buffer_max.load(Relaxed) as usize);
+        let slower_than = live.slowlog_slower_than_us.load(Relaxed);
+        self.time_all = (0..SLOWLOG_TIMES_ALL_BELOW_US).contains(&slower_than);
+    }
+
+    /// Puts a connection behind the others for another turn.
+    fn make_ready(&mut self, token: Token) {
+        if let Some(connection) = self.slab.get(token)
+            && !connection.is_ready
+        {
+            connection.is_ready = true;
+            self.ready.push_back(token);
+        }
+    }
+
+    fn watch(&self, fd: impl AsFd, token: Token) -> std::io::Result<()> {
+        let data = EventData::new_u64(u64::from(token.generation) << 32 | u64::from(token.index));
+        let flags = EventFlags::IN | EventFlags::OUT | EventFlags::RDHUP | EventFlags::ET;
+        Ok(epoll::add(&self.epoll, fd, data, flags)?)
+    }
+}

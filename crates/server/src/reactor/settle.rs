@@ -1,0 +1,170 @@
+//! The end of a connection's turn: its output is sent, its limits are looked at, or it is closed.
+
+use super::Reactor;
+use crate::clients::Token;
+use crate::connection::{Closing, Hold, Sent};
+use crate::limits::*;
+use crate::mailbox::Mail;
+use dolium_engine::Key;
+use std::sync::atomic::Ordering::Relaxed;
+
+impl Reactor {
+    /// Sends what the connection's requests have answered.
+    pub(super) fn settle(&mut self, token: Token) {
+        let Some(connection) = self.slab.get(token) else {
+            self.out.clear();
+            return;
+        };
+        connection.last_ms = self.now;
+        connection.card.touch(&connection.client, self.now);
+        if connection.closing != Closing::Now && !self.out.is_empty() {
+            let counters = &self.server.statistics.threads[self.thread];
+            counters.bytes_out.add(self.out.len() as u64);
+            if connection.send(&mut self.out) == Sent::Gone {
+                connection.closing = Closing::Now;
+            }
+        }
+        self.out.clear();
+        if self.out.capacity() > HOT_OUTPUT_KEPT {
+            self.out = Vec::with_capacity(HOT_INPUT_BYTES);
+        }
+        if connection.at_end && connection.hold == Hold::No {
+            connection.closing = Closing::Now;
+        }
+        if connection.unsent() > 0 || connection.is_closing() {
+            self.after_output(token);
+        }
+    }
+
+    /// The connection has unsent output or is to be closed.
+    pub(super) fn after_output(&mut self, token: Token) {
+        let Some(connection) = self.slab.get(token) else { return };
+        match connection.closing {
+            Closing::Now => return self.doomed.push(token),
+            Closing::AfterOutput if connection.unsent() == 0 => return self.doomed.push(token),
+            _ => {}
+        }
+        let unsent = connection.unsent() as u64;
+        connection.card.output_bytes.store(unsent, Relaxed);
+        if unsent > OUTPUT_HIGH_WATER as u64 && connection.hold == Hold::No {
+            connection.hold = Hold::Output;
+        }
+        let limit = self.server.config.live.output_limit(connection.client.subscriptions() > 0);
+        let is_over_soft = limit.soft != 0 && unsent > limit.soft;
+        if !is_over_soft {
+            connection.over_soft_since = None;
+        }
+        let since = match (is_over_soft, connection.over_soft_since) {
+            (true, None) => *connection.over_soft_since.insert(self.now),
+            (true, Some(since)) => since,
+            (false, _) => self.now,
+        };
+        let is_too_long = is_over_soft && self.now - since > limit.seconds * 1000;
+        if (limit.hard != 0 && unsent > limit.hard) || is_too_long {
+            tracing::warn!(
+                client = connection.client.id,
+                addr = connection.client.addr,
+                unsent,
+                "closed: its unsent output passed client-output-buffer-limit"
+            );
+            connection.closing = Closing::Now;
+            self.server.statistics.output_limit_disconnections.fetch_add(1, Relaxed);
+            self.doomed.push(token);
+        }
+        self.count_buffers(token);
+    }
+
+    /// The peer has made room.
+    pub(super) fn resume_output(&mut self, token: Token) {
+        let Some(connection) = self.slab.get(token) else { return };
+        match connection.send_rest() {
+            Sent::Gone => connection.closing = Closing::Now,
+            Sent::Partly => {}
+            Sent::All => {
+                connection.over_soft_since = None;
+                connection.card.output_bytes.store(0, Relaxed);
+                if connection.hold == Hold::Output {
+                    connection.hold = Hold::No;
+                }
+            }
+        }
+        let is_free = connection.hold == Hold::No;
+        let has_input = connection.readable || !connection.input.is_empty();
+        if connection.is_closing() {
+            self.after_output(token);
+        } else if is_free && has_input {
+            self.make_ready(token);
+        }
+        self.count_buffers(token);
+    }
+
+    /// Tells the budget what the connection's buffers take now. When all together take more than
+    /// they may, the largest goes.
+    pub(super) fn count_buffers(&mut self, token: Token) {
+        let Some(connection) = self.slab.get(token) else { return };
+        let bytes = connection.buffer_bytes();
+        if bytes == connection.counted {
+            return;
+        }
+        let used = self.server.buffers.resize(connection.counted, bytes);
+        let grew = bytes > connection.counted;
+        connection.counted = bytes;
+        let card = &connection.card;
+        card.buffer_bytes.store(bytes, Relaxed);
+        card.query_bytes.store(connection.input.len() as u64, Relaxed);
+        let free = connection.input.capacity() - connection.input.len();
+        card.query_free.store(free as u64, Relaxed);
+        let budget = self.server.config.live.client_buffers_max.load(Relaxed);
+        // A large request that was let in alone is within the bound by definition.
+        if grew && used > budget.max(self.server.buffers.reserved()) {
+            self.close_largest(used, budget);
+        }
+    }
+
+    #[cold]
+    fn close_largest(&mut self, used: u64, budget: u64) {
+        let Some(card) = self.server.clients.largest() else { return };
+        tracing::warn!(
+            client = card.id,
+            addr = card.addr,
+            used,
+            budget,
+            "closed: clients' buffers passed client-buffers-max and its were the largest"
+        );
+        if card.thread == self.thread {
+            if let Some(connection) = self.slab.get(card.token) {
+                connection.closing = Closing::Now;
+                self.doomed.push(card.token);
+            }
+        } else {
+            self.server.posts[card.thread].post(Mail::Kill(card.token));
+        }
+    }
+
+    pub(super) fn close_doomed(&mut self) {
+        while let Some(token) = self.doomed.pop() {
+            self.close(token);
+        }
+    }
+
+    fn close(&mut self, token: Token) {
+        let Some(connection) = self.slab.remove(token) else { return };
+        let client = &connection.client;
+        if let Some(flag) = &client.transaction.dirty {
+            for watched in &client.transaction.watched {
+                let key: Key<'_> = watched.key();
+                self.session.unwatch(watched.db, &key, flag);
+            }
+        }
+        for (kind, name) in client.subscribed() {
+            self.server.pubsub.unsubscribe(client.id, kind, name);
+        }
+        if connection.hold == Hold::Pause {
+            self.server.pause.count_released(1);
+        }
+        self.server.buffers.resize(connection.counted, 0);
+        self.server.buffers.release(connection.reserved);
+        self.server.clients.leave(client.id);
+        // Dropping the transport closes the descriptor, which leaves the epoll set by itself.
+    }
+}
