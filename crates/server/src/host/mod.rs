@@ -1,0 +1,212 @@
+//! The server as commands see it.
+
+mod info;
+mod latency;
+mod view;
+
+use crate::config::SetFailure;
+use crate::mailbox::Mail;
+use crate::process;
+use crate::server::Server;
+use dolium_commands::connection::ClientState;
+use dolium_commands::host::{
+    ClientView, ConfigError, Host, LatencyEvent, PauseMode, RewriteError, ServerMemory, Shutdown,
+    SlowEntry, Subscription,
+};
+use dolium_commands::redis::row::Row;
+use std::sync::atomic::Ordering::Relaxed;
+
+impl Host for Server {
+    fn unix_us(&self) -> u64 {
+        Server::unix_us(self)
+    }
+
+    fn random(&self) -> u64 {
+        Server::random(self)
+    }
+
+    fn has_password(&self) -> bool {
+        self.config.live.has_password.load(Relaxed)
+    }
+
+    fn check_password(&self, user: &[u8], password: &[u8]) -> bool {
+        let right = self.config.get("requirepass");
+        user == b"default" && (right.is_empty() || same_bytes(right.as_bytes(), password))
+    }
+
+    fn config(&self) -> Vec<(&'static str, String)> {
+        self.config.all()
+    }
+
+    fn set_config(&self, pairs: &[(&[u8], &[u8])]) -> Result<(), ConfigError> {
+        let mut texts = Vec::with_capacity(pairs.len());
+        for (name, value) in pairs {
+            let name = String::from_utf8_lossy(name).into_owned();
+            let Ok(value) = std::str::from_utf8(value) else {
+                let reason = "the value must be UTF-8".into();
+                return Err(ConfigError::Refused { name, reason });
+            };
+            texts.push((name, value));
+        }
+        let pairs: Vec<(&str, &str)> = texts.iter().map(|(n, v)| (n.as_str(), *v)).collect();
+        match self.config.set(&pairs) {
+            Ok(changed) => {
+                self.after_config(&changed);
+                Ok(())
+            }
+            Err(SetFailure::Unknown(name)) => Err(ConfigError::Unknown { name }),
+            Err(SetFailure::Refused { name, reason }) => Err(ConfigError::Refused { name, reason }),
+        }
+    }
+
+    fn rewrite_config(&self) -> Result<(), RewriteError> {
+        let path = self.config.file.as_ref().ok_or(RewriteError::NoFile)?;
+        let failed = |e: std::io::Error| RewriteError::Io(e.to_string());
+        let old = std::fs::read_to_string(path).map_err(failed)?;
+        let new = crate::config::rewrite::rewrite(&old, &self.config.values());
+        // Written beside it and moved over it: no moment without a whole file.
+        let beside = path.with_extension("rewritten");
+        std::fs::write(&beside, new).map_err(failed)?;
+        std::fs::rename(&beside, path).map_err(failed)
+    }
+
+    fn reset_statistics(&self) {
+        self.statistics.reset();
+    }
+
+    fn info(&self, me: &ClientState, sections: &[&[u8]]) -> String {
+        self.info_text(me, sections)
+    }
+
+    fn memory(&self) -> ServerMemory {
+        ServerMemory {
+            resident: process::resident_bytes(),
+            peak: process::peak_bytes(),
+            startup: self.startup_bytes.load(Relaxed),
+            client_buffers: self.buffers.used(),
+        }
+    }
+
+    fn clients(&self, me: &ClientState, visit: &mut dyn FnMut(&ClientView)) {
+        self.visit_clients(me, visit);
+    }
+
+    fn kill_clients(&self, me: &ClientState, chosen: &dyn Fn(&ClientView) -> bool) -> usize {
+        let mut killed = Vec::new();
+        self.visit_clients(me, &mut |view| {
+            if view.id != me.id && chosen(view) {
+                killed.push(view.id);
+            }
+        });
+        let cards: Vec<_> = killed.iter().filter_map(|id| self.clients.find(*id)).collect();
+        for card in &cards {
+            self.posts[card.thread].post(Mail::Kill(card.token));
+        }
+        cards.len()
+    }
+
+    fn pause(&self, until_ms: u64, mode: PauseMode) {
+        self.pause.begin(until_ms, mode);
+    }
+
+    fn unpause(&self) {
+        if self.pause.end() {
+            self.post_all(|| Mail::Resume);
+        }
+    }
+
+    fn publish(&self, channel: &[u8], payload: &[u8]) -> usize {
+        self.pubsub.publish(&self.posts, channel, payload)
+    }
+
+    fn subscribe(&self, client: u64, kind: Subscription, name: &[u8]) {
+        if let Some(card) = self.clients.find(client) {
+            self.pubsub.subscribe(client, card.thread, card.token, kind, name);
+        }
+    }
+
+    fn unsubscribe(&self, client: u64, kind: Subscription, name: &[u8]) {
+        self.pubsub.unsubscribe(client, kind, name);
+    }
+
+    fn channels(&self, visit: &mut dyn FnMut(&[u8])) {
+        self.pubsub.channels(visit);
+    }
+
+    fn channel_subscribers(&self, channel: &[u8]) -> usize {
+        self.pubsub.channel_subscribers(channel)
+    }
+
+    fn pattern_count(&self) -> usize {
+        self.pubsub.pattern_count()
+    }
+
+    fn slowlog(&self, count: usize) -> Vec<SlowEntry> {
+        self.slowlog.newest(count)
+    }
+
+    fn slowlog_len(&self) -> usize {
+        self.slowlog.len()
+    }
+
+    fn reset_slowlog(&self) {
+        self.slowlog.reset();
+    }
+
+    fn latency_latest(&self) -> Vec<LatencyEvent> {
+        self.latency.latest()
+    }
+
+    fn latency_history(&self, event: &[u8]) -> Vec<(u64, u64)> {
+        self.latency.history(event)
+    }
+
+    fn reset_latency(&self, events: &[&[u8]]) -> usize {
+        self.latency.reset(events)
+    }
+
+    fn latency_histogram(&self, row: &'static Row) -> Option<(u64, Vec<(u64, u64)>)> {
+        self.histogram_of(row)
+    }
+
+    fn shutdown(&self, how: Shutdown) -> Result<(), String> {
+        if how.save == Some(true) {
+            return Err("Dolium cannot save to disk yet: use SHUTDOWN NOSAVE".into());
+        }
+        self.stop();
+        Ok(())
+    }
+
+    fn abort_shutdown(&self) -> bool {
+        // A shutdown waits for nothing that could take long, so there is none to abort.
+        false
+    }
+}
+
+impl Server {
+    /// What a change of parameters brings with it.
+    fn after_config(&self, changed: &[&'static str]) {
+        self.apply_config();
+        if changed.contains(&"loglevel") {
+            crate::logging::set_level(&self.config.get("loglevel"));
+        }
+        if changed.contains(&"slowlog-max-len") {
+            self.slowlog.shorten(self.config.live.slowlog_max_len.load(Relaxed) as usize);
+        }
+        if changed.contains(&"dir")
+            && let Err(error) = std::env::set_current_dir(self.config.get("dir"))
+        {
+            tracing::warn!(%error, "the working directory could not be changed");
+        }
+        tracing::info!(?changed, "configuration changed");
+    }
+}
+
+/// In time that depends on the lengths alone.
+fn same_bytes(right: &[u8], given: &[u8]) -> bool {
+    let differences = right
+        .iter()
+        .enumerate()
+        .fold(0, |acc, (i, b)| acc | (b ^ given.get(i).copied().unwrap_or(!b)));
+    differences == 0 && right.len() == given.len()
+}

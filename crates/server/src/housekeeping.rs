@@ -1,0 +1,107 @@
+//! The thread that works when nobody asks: expiry, memory ahead of need, pauses, statistics.
+//!
+//! ```text
+//!   every 1 s       idle clients, rates, peak memory
+//!   every 1/hz s    maintenance, at most a quarter of the time between
+//!   every 5 ms      the same while memory grows fast or work is left over
+//! ```
+
+use crate::clock::{self, Stopwatch};
+use crate::mailbox::Mail;
+use crate::server::Server;
+use dolium_engine::{Session, Work};
+use std::sync::Arc;
+use std::sync::atomic::Ordering::Relaxed;
+
+/// Between two rounds when there is much to do.
+const BUSY_MS: u64 = 5;
+/// Work of one round when there is much to do; and of one with nothing special.
+const BUSY_BUDGET_US: u64 = 2_000;
+const QUIET_BUDGET_US: u64 = 1_000;
+/// Rounds that stay frequent after the last one that had work.
+const BUSY_ROUNDS: u32 = 20;
+/// Expiry is prompt: no round is later than this, whatever `hz` says.
+const QUIET_MS_MAX: u64 = 100;
+const LATENCY_EVENT: &str = "expire-cycle";
+
+pub fn run(server: Arc<Server>, session: Session) {
+    let mut busy = 0u32;
+    let mut rates = Rates::new(&server);
+    loop {
+        let quiet_ms = (1000 / server.config.live.hz.load(Relaxed).max(1)).clamp(1, QUIET_MS_MAX);
+        let wait_ms = if busy > 0 { BUSY_MS.min(quiet_ms) } else { quiet_ms };
+        if server.wait_for_stop(wait_ms) {
+            return;
+        }
+        let budget_us = if busy > 0 { BUSY_BUDGET_US } else { QUIET_BUDGET_US };
+        let work = maintain(&server, &session, budget_us);
+        busy = if has_work(&work) { BUSY_ROUNDS } else { busy.saturating_sub(1) };
+        if work.expired + work.evicted > 0 {
+            server.announce_changes();
+        }
+        if server.pause.end_if_over(clock::unix_ms()) {
+            server.post_all(|| Mail::Resume);
+        }
+        rates.sample(&server);
+    }
+}
+
+fn maintain(server: &Server, session: &Session, budget_us: u64) -> Work {
+    let stopwatch = Stopwatch::start();
+    let work = session.maintain(clock::unix_ms(), budget_us, &|| stopwatch.us());
+    server.statistics.expired_by_maintenance.fetch_add(work.expired, Relaxed);
+    server.statistics.evicted_by_maintenance.fetch_add(work.evicted, Relaxed);
+    let threshold = server.config.live.latency_threshold_ms.load(Relaxed);
+    let ms = stopwatch.ms();
+    if threshold != 0 && ms >= threshold {
+        server.latency.note(LATENCY_EVENT, clock::unix_us() / 1_000_000, ms);
+    }
+    work
+}
+
+fn has_work(work: &Work) -> bool {
+    work.more || work.committed_bytes + work.moved_bytes + work.collapsed_bytes > 0
+}
+
+/// Rates of the last second.
+struct Rates {
+    since: Stopwatch,
+    commands: u64,
+    bytes_in: u64,
+    bytes_out: u64,
+}
+
+impl Rates {
+    fn new(server: &Server) -> Self {
+        let sum = |of: fn(&crate::statistics::ThreadCounters) -> &crate::statistics::Counter| {
+            server.statistics.sum(of)
+        };
+        Rates {
+            since: Stopwatch::start(),
+            commands: sum(|t| &t.commands),
+            bytes_in: sum(|t| &t.bytes_in),
+            bytes_out: sum(|t| &t.bytes_out),
+        }
+    }
+
+    /// Once a second: what was counted since becomes a rate, and threads look at their clients.
+    fn sample(&mut self, server: &Server) {
+        let ms = self.since.ms();
+        if ms < 1000 {
+            return;
+        }
+        let now = Rates::new(server);
+        // After CONFIG RESETSTAT the counters are below what they were.
+        let rate = |new: u64, old: u64| new.saturating_sub(old) * 1000 / ms;
+        let sampled = &server.statistics.sampled;
+        sampled.ops_per_s.store(rate(now.commands, self.commands), Relaxed);
+        sampled.in_per_s.store(rate(now.bytes_in, self.bytes_in), Relaxed);
+        sampled.out_per_s.store(rate(now.bytes_out, self.bytes_out), Relaxed);
+        let used = server.engine.memory().committed + server.buffers.used();
+        sampled.peak_bytes.fetch_max(used, Relaxed);
+        *self = now;
+        if !server.clients.is_empty() {
+            server.post_all(|| Mail::Tick);
+        }
+    }
+}

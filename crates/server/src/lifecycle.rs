@@ -1,0 +1,264 @@
+//! From a configuration to a running server, and to its end.
+
+use crate::config::{Config, ConfigFailure, file};
+use crate::housekeeping;
+use crate::limits::*;
+use crate::listener::{self, Address, Door, DoorFailure, Listener};
+use crate::process;
+use crate::reactor::Reactor;
+use crate::server::{Server, random_bytes};
+use dolium_engine::{Engine, EngineOptions, Policy, limits as engine_limits};
+use std::fmt;
+use std::net::{IpAddr, SocketAddr};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::Ordering::Relaxed;
+use std::thread::JoinHandle;
+
+/// The change stream's ring; committed when somebody reads it.
+const JOURNAL_BYTES: u64 = 16 << 20;
+const SHARDS: u32 = 1024;
+
+/// Why a server did not start.
+#[derive(Debug)]
+pub enum StartFailure {
+    Config(ConfigFailure),
+    Door(DoorFailure),
+    Engine(dolium_engine::CreateError),
+    Sessions,
+    Io(&'static str, std::io::Error),
+}
+
+impl fmt::Display for StartFailure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            StartFailure::Config(failure) => failure.fmt(f),
+            StartFailure::Door(failure) => failure.fmt(f),
+            StartFailure::Engine(error) => {
+                write!(f, "the arena could not be made: {error}. A smaller one: --maxmemory 1gb")
+            }
+            StartFailure::Sessions => write!(f, "too many threads: use --threads with fewer"),
+            StartFailure::Io(what, error) => write!(f, "{what}: {error}"),
+        }
+    }
+}
+
+impl std::error::Error for StartFailure {}
+
+impl From<ConfigFailure> for StartFailure {
+    fn from(failure: ConfigFailure) -> Self {
+        StartFailure::Config(failure)
+    }
+}
+
+/// Reads the file, if one is named, and then the directives of the command line.
+pub fn read_config(path: Option<&Path>, directives: &[String]) -> Result<Config, ConfigFailure> {
+    let mut lines = Vec::new();
+    let mut config = Config::new();
+    if let Some(path) = path {
+        lines = file::read(path)?;
+        config.file = Some(std::fs::canonicalize(path).unwrap_or_else(|_| path.into()));
+    }
+    lines.extend(file::from_arguments(directives)?);
+    config.load(&lines)?;
+    Ok(config)
+}
+
+/// A server whose threads run.
+pub struct Running {
+    pub server: Arc<Server>,
+    /// What it listens on: each address once.
+    pub doors: Vec<(Door, Address)>,
+    threads: Vec<JoinHandle<()>>,
+}
+
+impl Running {
+    pub fn start(config: Config) -> Result<Running, StartFailure> {
+        crate::logging::start(&config)?;
+        let cores = process::cores();
+        let threads = match config.number("threads") {
+            0 => cores.len().min(THREADS_MAX),
+            n => n as usize,
+        };
+        fit_clients(&config);
+        let doors = open_doors(&config, threads)?;
+        let engine = create_engine(&config)?;
+        let port = doors.iter().find_map(|listeners| match (listeners[0].door, &listeners[0]) {
+            (Door::Redis, Listener { address: Address::Tcp(address), .. }) => Some(address.port()),
+            _ => None,
+        });
+        if let Some(port) = port {
+            config.store("port", port.to_string());
+        }
+        let pins = config.is_on("pin-threads");
+        let server = Server::new(engine, config, threads, port.unwrap_or(0))
+            .map_err(|e| StartFailure::Io("the server's own descriptors", e))?;
+        let server = Arc::new(server);
+        let names = doors.iter().map(|l| (l[0].door, l[0].address.clone())).collect();
+        let mut running = Running { server, doors: names, threads: Vec::new() };
+        let started = running.start_threads(doors, pins.then_some(cores));
+        if let Err(failure) = started {
+            running.server.stop();
+            running.wait();
+            return Err(failure);
+        }
+        running.server.startup_bytes.store(process::resident_bytes(), Relaxed);
+        Ok(running)
+    }
+
+    fn start_threads(
+        &mut self,
+        doors: Vec<Vec<Listener>>,
+        cores: Option<Vec<usize>>,
+    ) -> Result<(), StartFailure> {
+        let count = self.server.posts.len();
+        let mut shares: Vec<Vec<Listener>> = (0..count).map(|_| Vec::new()).collect();
+        for listeners in doors {
+            // A Unix socket has one listener, which the first thread gets.
+            for (share, listener) in shares.iter_mut().zip(listeners) {
+                share.push(listener);
+            }
+        }
+        for (thread, listeners) in shares.into_iter().enumerate() {
+            let session = self.server.engine.session().ok_or(StartFailure::Sessions)?;
+            let reactor = Reactor::new(thread, self.server.clone(), session, listeners)
+                .map_err(|e| StartFailure::Io("an event loop", e))?;
+            let core = cores.as_ref().map(|cores| cores[thread % cores.len()]);
+            self.spawn(format!("dolium-{thread}"), move || {
+                if let Some(core) = core {
+                    process::pin_to(core);
+                }
+                reactor.run();
+            })?;
+        }
+        let session = self.server.engine.session().ok_or(StartFailure::Sessions)?;
+        let server = self.server.clone();
+        self.spawn("dolium-upkeep".into(), move || housekeeping::run(server, session))
+    }
+
+    fn spawn(
+        &mut self,
+        name: String,
+        work: impl FnOnce() + Send + 'static,
+    ) -> Result<(), StartFailure> {
+        let handle = std::thread::Builder::new().name(name).spawn(work);
+        self.threads.push(handle.map_err(|e| StartFailure::Io("a thread", e))?);
+        Ok(())
+    }
+
+    /// Waits until all threads have ended, and takes the Unix sockets away.
+    pub fn wait(&mut self) {
+        for thread in self.threads.drain(..) {
+            if thread.join().is_err() {
+                tracing::error!("a thread of the server ended by a panic");
+            }
+        }
+        for (_, address) in &self.doors {
+            if let Address::Unix(path) = address
+                && let Err(error) = std::fs::remove_file(path)
+            {
+                tracing::debug!(%error, "the Unix socket was gone already");
+            }
+        }
+    }
+
+    /// The first TCP address of a door.
+    pub fn tcp(&self, door: Door) -> Option<SocketAddr> {
+        self.doors.iter().find_map(|(d, address)| match address {
+            Address::Tcp(address) if *d == door => Some(*address),
+            _ => None,
+        })
+    }
+}
+
+/// As many clients as there are descriptors for.
+fn fit_clients(config: &Config) {
+    let wanted = config.live.maxclients.load(Relaxed);
+    let limit = process::raise_descriptors(wanted + DESCRIPTORS_RESERVED);
+    if limit < wanted + DESCRIPTORS_RESERVED {
+        let fits = limit.saturating_sub(DESCRIPTORS_RESERVED).max(1);
+        tracing::warn!(
+            wanted,
+            fits,
+            "maxclients is lowered: the system allows this process {limit} descriptors"
+        );
+        config.store("maxclients", fits.to_string());
+    }
+}
+
+fn create_engine(config: &Config) -> Result<Arc<Engine>, StartFailure> {
+    let seed: [u8; 16] =
+        random_bytes().map_err(|e| StartFailure::Io("random numbers for the hash", e))?;
+    let half = |at: usize| u64::from_ne_bytes(seed[at..at + 8].try_into().unwrap_or_default());
+    let maxmemory = config.number("maxmemory").max(0) as u64;
+    // Address space only; so that a later CONFIG SET maxmemory can go up as well as down.
+    let max_bytes =
+        (process::machine_bytes() / 4 * 3).max(maxmemory).min(engine_limits::ARENA_BYTES_MAX);
+    Engine::create(EngineOptions {
+        max_bytes: max_bytes & !((2 << 20) - 1),
+        shards: SHARDS,
+        databases: config.number("databases") as u16,
+        hash_seed: [half(0), half(8)],
+        policy: Policy::from_name(&config.get("maxmemory-policy")).unwrap_or_default(),
+        journal_bytes: JOURNAL_BYTES,
+    })
+    .map_err(StartFailure::Engine)
+}
+
+/// All listeners, one list for each address.
+fn open_doors(config: &Config, threads: usize) -> Result<Vec<Vec<Listener>>, StartFailure> {
+    let mut doors = Vec::new();
+    let backlog = config.number("tcp-backlog") as i32;
+    let ports =
+        [(Door::Redis, "port"), (Door::Memcached, "memcached-port"), (Door::Http, "http-port")];
+    for (door, directive) in ports {
+        let port = config.number(directive) as u16;
+        // 0 means none, as in Redis; tests ask for a free port by `auto`.
+        if port == 0 && !config.takes_free_ports {
+            continue;
+        }
+        for word in config.get("bind").split_whitespace() {
+            let (is_optional, host) = match word.strip_prefix('-') {
+                Some(host) => (true, host),
+                None => (false, word),
+            };
+            let ip = parse_host(host).map_err(|reason| ConfigFailure::new("bind", reason))?;
+            let address = SocketAddr::new(ip, port);
+            match listener::listen_tcp(address, door, threads, backlog) {
+                Ok(listeners) => doors.push(listeners),
+                Err(error)
+                    if is_optional
+                        && matches!(
+                            error.raw_os_error(),
+                            Some(code) if [97, 99].contains(&code)
+                        ) => {}
+                Err(error) => {
+                    let address = Address::Tcp(address);
+                    return Err(StartFailure::Door(DoorFailure { address, directive, error }));
+                }
+            }
+        }
+    }
+    let path = PathBuf::from(config.get("unixsocket"));
+    if !path.as_os_str().is_empty() {
+        let mode = u32::from_str_radix(&config.get("unixsocketperm"), 8).unwrap_or(0);
+        match listener::listen_unix(&path, Door::Redis, mode, backlog) {
+            Ok(listener) => doors.push(vec![listener]),
+            Err(error) => {
+                let address = Address::Unix(path);
+                let directive = "unixsocket";
+                return Err(StartFailure::Door(DoorFailure { address, directive, error }));
+            }
+        }
+    }
+    Ok(doors)
+}
+
+fn parse_host(host: &str) -> Result<IpAddr, String> {
+    match host {
+        "*" => Ok(IpAddr::from([0, 0, 0, 0])),
+        "::*" => Ok(IpAddr::from([0u16; 8])),
+        "localhost" => Ok(IpAddr::from([127, 0, 0, 1])),
+        _ => host.parse().map_err(|_| format!("'{host}' is no IP address")),
+    }
+}

@@ -1,0 +1,174 @@
+//! What all threads share: the engine, the configuration, the registries and the statistics.
+
+use crate::budget::BufferBudget;
+use crate::clients::Clients;
+use crate::clock::{self, Stopwatch};
+use crate::config::Config;
+use crate::mailbox::{Mail, Mailbox};
+use crate::notify::Notifier;
+use crate::pause::Pause;
+use crate::pubsub::PubSub;
+use crate::slowlog::{LatencyMonitor, SlowLog};
+use crate::statistics::Statistics;
+use dolium_commands::connection::ClientState;
+use dolium_commands::host::SlowEntry;
+use dolium_commands::redis::row::{Row, flag};
+use dolium_commands::redis::slow_arguments;
+use dolium_engine::{Engine, Policy};
+use dolium_protocol::resp::Args;
+use std::io::Read;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Condvar, Mutex, PoisonError};
+
+pub struct Server {
+    pub engine: Arc<Engine>,
+    pub config: Config,
+    pub clients: Clients,
+    pub pubsub: PubSub,
+    pub pause: Pause,
+    pub buffers: BufferBudget,
+    pub statistics: Statistics,
+    pub slowlog: SlowLog,
+    pub latency: LatencyMonitor,
+    pub notifier: Notifier,
+    /// One mailbox for each thread that serves.
+    pub posts: Vec<Arc<Mailbox>>,
+    pub started: Stopwatch,
+    pub started_unix_s: u64,
+    /// Forty hexadecimal digits that no other run has.
+    pub run_id: String,
+    /// The TCP port for Redis clients, as it came out.
+    pub port: u16,
+    /// Resident bytes before there was any data.
+    pub startup_bytes: AtomicU64,
+    random: AtomicU64,
+    stopping: Mutex<bool>,
+    stopped: Condvar,
+}
+
+impl Server {
+    pub fn new(
+        engine: Arc<Engine>,
+        config: Config,
+        threads: usize,
+        port: u16,
+    ) -> std::io::Result<Server> {
+        let posts = (0..threads).map(|_| Mailbox::new().map(Arc::new));
+        let server = Server {
+            engine,
+            config,
+            clients: Clients::default(),
+            pubsub: PubSub::default(),
+            pause: Pause::default(),
+            buffers: BufferBudget::default(),
+            statistics: Statistics::new(threads),
+            slowlog: SlowLog::default(),
+            latency: LatencyMonitor::default(),
+            notifier: Notifier::default(),
+            posts: posts.collect::<Result<_, _>>()?,
+            started: Stopwatch::start(),
+            started_unix_s: clock::unix_us() / 1_000_000,
+            run_id: random_bytes::<20>()?.iter().map(|b| format!("{b:02x}")).collect(),
+            port,
+            startup_bytes: AtomicU64::new(0),
+            random: AtomicU64::new(u64::from_ne_bytes(random_bytes()?)),
+            stopping: Mutex::new(false),
+            stopped: Condvar::new(),
+        };
+        server.apply_config();
+        Ok(server)
+    }
+
+    /// Hands on what the engine and the notifier are told by the configuration.
+    pub fn apply_config(&self) {
+        self.engine.set_max_memory(self.config.number("maxmemory").max(0) as u64);
+        if let Some(policy) = Policy::from_name(&self.config.get("maxmemory-policy")) {
+            self.engine.set_policy(policy);
+        }
+        self.notifier.configure(&self.engine, &self.config.get("notify-keyspace-events"));
+    }
+
+    /// After a batch that wrote, or after maintenance: subscribers hear of the changes.
+    #[inline]
+    pub fn announce_changes(&self) {
+        if self.notifier.is_on() {
+            self.notifier.drain(&mut |channel, payload| {
+                self.pubsub.publish(&self.posts, channel, payload);
+            });
+        }
+    }
+
+    pub fn unix_us(&self) -> u64 {
+        clock::unix_us()
+    }
+
+    /// SplitMix64: statistically good, and nothing here is a secret.
+    pub fn random(&self) -> u64 {
+        let mut z = self.random.fetch_add(0x9e37_79b9_7f4a_7c15, Ordering::Relaxed);
+        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        z ^ (z >> 31)
+    }
+
+    /// Enters a timed command in the slow log and the latency monitor, if it was that slow.
+    #[inline]
+    pub fn note_duration(&self, row: &'static Row, us: u64, args: &Args<'_>, client: &ClientState) {
+        let live = &self.config.live;
+        let slower_than = live.slowlog_slower_than_us.load(Ordering::Relaxed);
+        if slower_than >= 0 && us >= slower_than as u64 && row.flags & flag::SKIP_SLOWLOG == 0 {
+            self.enter_slow(us, args, client);
+        }
+        let threshold = live.latency_threshold_ms.load(Ordering::Relaxed);
+        if threshold != 0 && us / 1000 >= threshold {
+            let event = if row.flags & flag::FAST != 0 { "fast-command" } else { "command" };
+            self.latency.note(event, self.unix_us() / 1_000_000, us / 1000);
+        }
+    }
+
+    #[cold]
+    fn enter_slow(&self, duration_us: u64, args: &Args<'_>, client: &ClientState) {
+        let most = self.config.live.slowlog_max_len.load(Ordering::Relaxed) as usize;
+        let entry = SlowEntry {
+            id: 0,
+            unix_s: self.unix_us() / 1_000_000,
+            duration_us,
+            arguments: slow_arguments::shortened(args),
+            addr: client.addr.clone(),
+            name: client.name.clone(),
+        };
+        self.slowlog.enter(entry, most);
+    }
+
+    pub fn post_all(&self, mail: impl Fn() -> Mail) {
+        self.posts.iter().for_each(|post| post.post(mail()));
+    }
+
+    /// Begins the end: every thread finishes what it has and closes. False: it had begun.
+    pub fn stop(&self) -> bool {
+        let mut stopping = self.stopping.lock().unwrap_or_else(PoisonError::into_inner);
+        if std::mem::replace(&mut *stopping, true) {
+            return false;
+        }
+        self.post_all(|| Mail::Stop);
+        self.stopped.notify_all();
+        true
+    }
+
+    pub fn is_stopping(&self) -> bool {
+        *self.stopping.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Waits at most `ms` for the end to begin. True: it has.
+    pub fn wait_for_stop(&self, ms: u64) -> bool {
+        let stopping = self.stopping.lock().unwrap_or_else(PoisonError::into_inner);
+        let time = std::time::Duration::from_millis(ms);
+        let waited = self.stopped.wait_timeout_while(stopping, time, |stopping| !*stopping);
+        *waited.unwrap_or_else(PoisonError::into_inner).0
+    }
+}
+
+pub fn random_bytes<const N: usize>() -> std::io::Result<[u8; N]> {
+    let mut bytes = [0; N];
+    std::fs::File::open("/dev/urandom")?.read_exact(&mut bytes)?;
+    Ok(bytes)
+}
