@@ -1,1 +1,33 @@
 //! Threads, sockets, configuration and statistics live here and nowhere else.
+//!
+//! ```text
+//!   lifecycle    configuration -> listeners, engine, threads -> running -> stopped
+//!   reactor      one event loop a core: receive, parse, prefetch, run, send
+//!   host         what commands ask of the server (CLIENT, CONFIG, INFO, SLOWLOG, pub/sub)
+//!   housekeeping expiry, memory ahead of need, rates
+//! ```
+
+pub mod budget;
+pub mod clients;
+pub mod clock;
+pub mod config;
+pub mod connection;
+mod host;
+pub mod housekeeping;
+pub mod lifecycle;
+pub mod limits;
+pub mod listener;
+pub mod logging;
+pub mod mailbox;
+pub mod notify;
+pub mod pause;
+pub mod process;
+pub mod pubsub;
+pub mod reactor;
+pub mod server;
+pub mod signals;
+pub mod slowlog;
+pub mod statistics;
+pub mod transport;
+
+pub use lifecycle::{Running, StartFailure, read_config};

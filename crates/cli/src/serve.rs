@@ -1,0 +1,79 @@
+//! `dolium serve`: starts the server, says how to reach it, waits for its end.
+
+use clap::Args;
+use dolium_server::listener::{Address, Door};
+use dolium_server::{Running, read_config};
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+#[derive(Args, Default)]
+pub struct Arguments {
+    /// A configuration file in redis.conf's syntax, then any directive: --port 7000 --maxmemory 1gb
+    #[arg(
+        value_name = "dolium.conf | --directive value",
+        trailing_var_arg = true,
+        allow_hyphen_values = true
+    )]
+    words: Vec<String>,
+}
+
+/// Does a word begin a directive, as opposed to an option of the program itself?
+pub fn is_directive(word: &str) -> bool {
+    word.starts_with("--") && !matches!(word, "--" | "--help" | "--version")
+}
+
+pub fn run(arguments: &Arguments) -> ExitCode {
+    let (file, directives) = match arguments.words.split_first() {
+        Some((first, rest)) if !first.starts_with('-') => (Some(PathBuf::from(first)), rest),
+        _ => (None, arguments.words.as_slice()),
+    };
+    let started = read_config(file.as_deref(), directives)
+        .map_err(dolium_server::StartFailure::from)
+        .and_then(Running::start);
+    let mut running = match started {
+        Ok(running) => running,
+        Err(failure) => {
+            eprintln!("dolium: {failure}");
+            return ExitCode::FAILURE;
+        }
+    };
+    if let Err(error) = stop_on_signals(&running) {
+        eprintln!("dolium: signals cannot be watched: {error}");
+        return ExitCode::FAILURE;
+    }
+    say_ready(&running);
+    running.wait();
+    ExitCode::SUCCESS
+}
+
+fn stop_on_signals(running: &Running) -> std::io::Result<()> {
+    let server = running.server.clone();
+    dolium_server::signals::on_end(move |signal| {
+        tracing::info!(signal, "stopping");
+        server.stop();
+    })
+}
+
+/// A few lines: what is open, and one command to try for each door.
+fn say_ready(running: &Running) {
+    let threads = running.server.posts.len();
+    let plural = if threads == 1 { "thread" } else { "threads" };
+    println!("dolium {} is ready, {threads} {plural}", env!("CARGO_PKG_VERSION"));
+    for (door, name, example) in [
+        (Door::Redis, "Redis", "redis-cli -h HOST -p PORT set greeting hello"),
+        (Door::Memcached, "Memcached", r"printf 'get greeting\r\n' | nc -q1 HOST PORT"),
+        (Door::Http, "HTTP", "curl http://HOST:PORT/keys/greeting"),
+    ] {
+        if let Some(address) = running.tcp(door) {
+            let command = example
+                .replace("HOST", &address.ip().to_string())
+                .replace("PORT", &address.port().to_string());
+            println!("  {name:<10} {command}");
+        }
+    }
+    for (_, address) in &running.doors {
+        if let Address::Unix(path) = address {
+            println!("  {:<10} redis-cli -s {} get greeting", "Unix", path.display());
+        }
+    }
+}
