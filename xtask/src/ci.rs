@@ -1,0 +1,25 @@
+//! What a merge must pass: formatting, lints, then every suite.
+
+use crate::{Result, commands, paths, suites};
+use std::process::Command;
+use std::time::{Duration, Instant};
+
+const LIMIT: Duration = Duration::from_secs(1800);
+
+pub fn run() -> Result<()> {
+    cargo("format", &["fmt", "--all", "--check"])?;
+    cargo(
+        "clippy",
+        &["clippy", "--locked", "--workspace", "--all-targets", "--", "-D", "warnings"],
+    )?;
+    suites::run(&[])
+}
+
+fn cargo(name: &str, words: &[&str]) -> Result<()> {
+    let started = Instant::now();
+    let mut command = Command::new("cargo");
+    command.current_dir(paths::root()).args(words);
+    commands::run(name, &mut command, LIMIT)?.require(&format!("cargo {}", words.join(" ")))?;
+    println!("{name:<12} {:>7.1} s  clean", started.elapsed().as_secs_f32());
+    Ok(())
+}

@@ -1,0 +1,65 @@
+//! The workspace's own unit and integration tests, by `cargo test`.
+
+use crate::tally::Tally;
+use crate::{Result, commands, install, paths};
+use std::process::Command;
+use std::time::Duration;
+
+const LIMIT: Duration = Duration::from_secs(1800);
+
+pub fn run() -> Result<Tally> {
+    install::packages(install::NATIVE)?;
+    let mut command = Command::new("cargo");
+    command.current_dir(paths::root());
+    command.args(["test", "--locked", "--profile", "fast", "--workspace", "--no-fail-fast"]);
+    let finished = commands::run("rust", &mut command, LIMIT)?;
+    let mut tally = count(&finished.output);
+    // A test binary that does not compile, or one that aborts, prints no result line.
+    if !finished.success && tally.failures.is_empty() {
+        tally.fail("cargo test", finished.tail());
+    }
+    Ok(tally)
+}
+
+/// Reads the result lines of every test binary:
+/// `test result: ok. 12 passed; 0 failed; 1 ignored; ...` and `test NAME ... FAILED`.
+pub fn count(output: &str) -> Tally {
+    let mut tally = Tally::default();
+    for line in output.lines() {
+        if let Some(name) = line.strip_prefix("test ").and_then(|l| l.strip_suffix(" ... FAILED")) {
+            tally.fail(name, reason(output, name));
+        }
+        let Some(counts) = line.strip_prefix("test result: ") else { continue };
+        let counts = counts.split_once(". ").map_or("", |(_, counts)| counts);
+        for part in counts.split("; ") {
+            match part.split_once(' ') {
+                Some((number, "passed")) => tally.passed += number.parse().unwrap_or(0),
+                Some((number, "ignored")) => tally.skipped += number.parse().unwrap_or(0),
+                _ => {}
+            }
+        }
+    }
+    tally
+}
+
+/// What the failed test printed: the lines between its own heading and the next one.
+fn reason(output: &str, name: &str) -> String {
+    let heading = format!("---- {name} stdout ----");
+    let lines = output.lines().skip_while(|line| *line != heading).skip(1);
+    lines.take_while(|line| !line.starts_with("---- ")).take(15).collect::<Vec<_>>().join("\n")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::count;
+
+    #[test]
+    fn result_lines_of_all_binaries_are_added() {
+        let output = "test a ... ok\ntest b ... FAILED\n---- b stdout ----\nleft: 1\n\
+            test result: FAILED. 3 passed; 1 failed; 2 ignored; 0 measured; 0 filtered out\n\
+            test result: ok. 4 passed; 0 failed; 0 ignored; 0 measured; 0 filtered out\n";
+        let tally = count(output);
+        assert_eq!((tally.passed, tally.failures.len(), tally.skipped), (7, 1, 2));
+        assert!(tally.failures[0].reason.contains("left: 1"));
+    }
+}

@@ -1,0 +1,78 @@
+//! Counting: what passed, what failed and what was left out, for one suite and for the whole run.
+
+use std::time::Duration;
+
+/// One test that failed, or one suite that could not run at all.
+pub struct Failure {
+    pub name: String,
+    pub reason: String,
+}
+
+#[derive(Default)]
+pub struct Tally {
+    pub passed: usize,
+    pub skipped: usize,
+    pub failures: Vec<Failure>,
+}
+
+impl Tally {
+    pub fn pass(&mut self) {
+        self.passed += 1;
+    }
+
+    pub fn fail(&mut self, name: impl Into<String>, reason: impl Into<String>) {
+        self.failures.push(Failure { name: name.into(), reason: reason.into() });
+    }
+
+    /// Counts one check by its outcome.
+    pub fn check(&mut self, name: impl Into<String>, outcome: crate::Result<()>) {
+        match outcome {
+            Ok(()) => self.pass(),
+            Err(reason) => self.fail(name, reason),
+        }
+    }
+
+    pub fn add(&mut self, other: Tally) {
+        self.passed += other.passed;
+        self.skipped += other.skipped;
+        self.failures.extend(other.failures);
+    }
+
+    /// `12 passed, 0 failed, 3 skipped`
+    pub fn line(&self) -> String {
+        let mut line = format!("{} passed, {} failed", self.passed, self.failures.len());
+        if self.skipped > 0 {
+            line.push_str(&format!(", {} skipped", self.skipped));
+        }
+        line
+    }
+}
+
+/// A suite's name, counts and time, for the summary at the end.
+pub struct Timed {
+    pub suite: String,
+    pub tally: Tally,
+    pub time: Duration,
+}
+
+/// Prints every failure, a line per suite, and last the plain line that counts everything.
+pub fn summarise(suites: Vec<Timed>) -> crate::Result<()> {
+    let mut total = Tally::default();
+    println!();
+    for suite in &suites {
+        for failure in &suite.tally.failures {
+            println!("FAILED {}: {}\n    {}", suite.suite, failure.name, indented(&failure.reason));
+        }
+    }
+    for suite in suites {
+        let seconds = suite.time.as_secs_f32();
+        println!("{:<12} {:>7.1} s  {}", suite.suite, seconds, suite.tally.line());
+        total.add(suite.tally);
+    }
+    println!("{}", total.line());
+    if total.failures.is_empty() { Ok(()) } else { Err("some tests failed".to_string()) }
+}
+
+fn indented(text: &str) -> String {
+    text.trim_end().replace('\n', "\n    ")
+}
