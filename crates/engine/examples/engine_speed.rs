@@ -61,7 +61,12 @@ fn main() {
     let at = |p: f64| slow[((slow.len() - 1) as f64 * p) as usize] as f64 / 1000.0;
     println!(
         "  latency us: p50 {:.2} p99 {:.2} p99.9 {:.1} p99.99 {:.1} p99.999 {:.1} max {:.1}",
-        at(0.5), at(0.99), at(0.999), at(0.9999), at(0.99999), at(1.0)
+        at(0.5),
+        at(0.99),
+        at(0.999),
+        at(0.9999),
+        at(0.99999),
+        at(1.0)
     );
     drop(slow);
     let memory = engine.memory();

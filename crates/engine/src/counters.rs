@@ -1,14 +1,22 @@
-//! What is counted, each thing once, in the counting session's own words.
+//! What is counted, each thing once, in the counting session's own words of the arena.
+//!
+//! A counter has one writer and never goes back, so that anybody may read the sums at any time,
+//! an attached process included. CONFIG RESETSTAT therefore resets nothing here: it remembers
+//! where the sums stood.
 
+use crate::alloc::counters_sum;
+use crate::arena::Words;
+use crate::engine::Engine;
+use crate::reader::Reader;
 use crate::session::Session;
 
-/// A counter's place in a session's statistics.
+/// A counter's place in a session's statistics. Places from [`Counter::SERVER_FIRST`] on are for
+/// whoever owns the session.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(usize)]
 pub enum Counter {
     Hits = 0,
     Misses,
-    ReadsOfSeveral,
     ContendedReads,
     Changes,
     Expired,
@@ -16,10 +24,95 @@ pub enum Counter {
     Splits,
 }
 
+impl Counter {
+    /// The first of the places that the engine leaves to the server.
+    pub const SERVER_FIRST: usize = 32;
+}
+
+/// Sums over all sessions, ended ones included.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Statistics {
+    pub hits: u64,
+    pub misses: u64,
+    /// Optimistic reads that gave up and took the lock.
+    pub contended_reads: u64,
+    pub changes: u64,
+    pub expired: u64,
+    pub evicted: u64,
+    /// Segments split.
+    pub splits: u64,
+}
+
+impl Statistics {
+    fn of(words: &Words) -> Statistics {
+        let sum = |counter: Counter| counters_sum(words, counter as usize);
+        Statistics {
+            hits: sum(Counter::Hits),
+            misses: sum(Counter::Misses),
+            contended_reads: sum(Counter::ContendedReads),
+            changes: sum(Counter::Changes),
+            expired: sum(Counter::Expired),
+            evicted: sum(Counter::Evicted),
+            splits: sum(Counter::Splits),
+        }
+    }
+
+    /// What came since `before`.
+    fn since(self, before: Statistics) -> Statistics {
+        Statistics {
+            hits: self.hits - before.hits,
+            misses: self.misses - before.misses,
+            contended_reads: self.contended_reads - before.contended_reads,
+            changes: self.changes - before.changes,
+            expired: self.expired - before.expired,
+            evicted: self.evicted - before.evicted,
+            splits: self.splits - before.splits,
+        }
+    }
+}
+
+impl Engine {
+    /// Sums since the last reset.
+    pub fn statistics(&self) -> Statistics {
+        let before = *self.statistics_reset_at().lock().expect("no holder panics");
+        Statistics::of(self.arena()).since(before)
+    }
+
+    pub fn reset_statistics(&self) {
+        let mut before = self.statistics_reset_at().lock().expect("no holder panics");
+        *before = Statistics::of(self.arena());
+    }
+}
+
+impl Reader {
+    /// Sums since the server began, whether it still runs or not.
+    pub fn statistics(&self) -> Statistics {
+        Statistics::of(self.arena())
+    }
+
+    /// One counter of the server's own, from [`Counter::SERVER_FIRST`] on.
+    pub fn server_counter(&self, place: usize) -> u64 {
+        counters_sum(self.arena(), place)
+    }
+}
+
 impl Session {
+    /// Adds to one of the server's own counters, from [`Counter::SERVER_FIRST`] on.
+    #[inline]
+    pub fn count_for_server(&self, place: usize, more: u64) {
+        debug_assert!(place >= Counter::SERVER_FIRST);
+        self.slot().count(place, more);
+    }
+
+    /// Counts a duration in one of the latency histograms.
+    #[inline]
+    pub fn record_latency(&self, histogram: usize, nanos: u64) {
+        self.slot().record(histogram, nanos);
+    }
+
     #[inline(always)]
     pub(crate) fn count(&self, counter: Counter, more: u64) {
-        let _ = (counter, more);
+        self.slot().count(counter as usize, more);
     }
 
     #[inline(always)]

@@ -4,6 +4,7 @@ use crate::alloc::Allocator;
 use crate::arena::header::ENGINE_WORDS_AT;
 use crate::arena::layout::{SHARDS_AT, SHARDS_MAX};
 use crate::arena::{Arena, ArenaError, ArenaOptions, Mem};
+use crate::counters::Statistics;
 use crate::cut::CutState;
 use crate::eviction::Ghosts;
 use crate::graveyard::Buried;
@@ -98,6 +99,8 @@ pub struct Engine {
     cuts: CutState,
     graveyard: Mutex<Vec<Buried>>,
     ghosts: Ghosts,
+    /// Where the counters stood at the last CONFIG RESETSTAT.
+    statistics_reset_at: Mutex<Statistics>,
 }
 
 impl Engine {
@@ -144,6 +147,7 @@ impl Engine {
             cuts: CutState::default(),
             graveyard: Mutex::default(),
             ghosts: Ghosts::default(),
+            statistics_reset_at: Mutex::default(),
         });
         Ok(engine)
     }
@@ -278,6 +282,10 @@ impl Engine {
 
     pub(crate) fn ghosts(&self) -> &Ghosts {
         &self.ghosts
+    }
+
+    pub(crate) fn statistics_reset_at(&self) -> &Mutex<Statistics> {
+        &self.statistics_reset_at
     }
 
     pub(crate) fn is_open(&self, root: u32) -> bool {

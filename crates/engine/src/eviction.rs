@@ -23,7 +23,7 @@ use crate::session::Session;
 use crate::sync::atomics::AtomicU32;
 use crate::sync::atomics::Ordering::Relaxed;
 use crate::sync::lock;
-use crate::verbs::{Db, Event, Millis, Policy, StoreError};
+use crate::verbs::{Db, Event, Millis, Policy};
 
 /// Generations in the time in which a shard's content is inserted once.
 const GENERATIONS: u64 = 16;
@@ -224,38 +224,6 @@ impl Session {
         self.engine().ghosts().remember(self.engine().hash(&key));
         let event = if item.is_due(guard.now) { Event::Expired } else { Event::Evicted };
         guard.take_out(target, &key, &Spot { segment, line, slot, item }, event);
-    }
-
-    /// Makes room for about `bytes` before locks are taken: evicts as the policy says.
-    #[inline]
-    pub fn make_room(&self, bytes: usize, now: Millis) -> Result<(), StoreError> {
-        if self.has_room(bytes) { Ok(()) } else { self.make_room_slowly(bytes, now) }
-    }
-
-    #[cold]
-    fn make_room_slowly(&self, bytes: usize, now: Millis) -> Result<(), StoreError> {
-        for _ in 0..10_000 {
-            let more = self.engine().reclaim(self, 64);
-            if self.has_room(bytes) {
-                return Ok(());
-            }
-            if more {
-                continue;
-            }
-            // About what is needed, at least a few.
-            let evicted = self.evict(16, now);
-            if self.has_room(bytes) {
-                return Ok(());
-            }
-            let moved = self.compact_for(bytes, now);
-            if self.has_room(bytes) {
-                return Ok(());
-            }
-            if evicted == 0 && !moved {
-                return Err(StoreError::Full);
-            }
-        }
-        Err(StoreError::Full)
     }
 }
 

@@ -27,6 +27,7 @@ mod verbs;
 mod verify;
 mod watch;
 
+pub use counters::{Counter, Statistics};
 pub use cut::{Cut, CutItem, CutQueue, CutSink, CutStep};
 pub use engine::{CreateError, Engine, EngineOptions, MemoryReport};
 pub use guard::Guard;

@@ -24,6 +24,8 @@ pub struct Session {
     transaction: RefCell<Option<Vec<usize>>>,
     in_transaction: Cell<bool>,
     eviction_turn: Cell<usize>,
+    /// Bytes in use at the last maintenance, and how much is committed ahead.
+    pub(crate) growth: Cell<(u64, u64)>,
 }
 
 impl Session {
@@ -35,6 +37,7 @@ impl Session {
             transaction: RefCell::new(None),
             in_transaction: Cell::new(false),
             eviction_turn: Cell::new(0),
+            growth: Cell::new((0, 0)),
         })
     }
 
@@ -122,7 +125,7 @@ impl Session {
                 if self.read_all(db, keys, now, out, &mut head, &mut evidence)
                     && self.all_hold(db, keys, &evidence)
                 {
-                    self.count_many(db, keys, &evidence);
+                    self.count_many(db, keys, now);
                     return;
                 }
                 std::hint::spin_loop();
@@ -182,9 +185,20 @@ impl Session {
         })
     }
 
-    fn count_many(&self, _db: Db, keys: &[Key<'_>], _evidence: &[(u64, Option<Evidence<'_>>)]) {
-        self.count(Counter::ReadsOfSeveral, 1);
-        let _ = keys;
+    /// Hits and misses of a read of several keys, once it has succeeded.
+    fn count_many(&self, db: Db, keys: &[Key<'_>], now: Millis) {
+        let view = self.view();
+        let mut hits = 0;
+        for key in keys {
+            if let Some((Some(hit), _)) = view.probe(db, key)
+                && !hit.item.is_due(now)
+            {
+                hit.line.bump_frequency(hit.slot);
+                hits += 1;
+            }
+        }
+        self.count(Counter::Hits, hits);
+        self.count(Counter::Misses, keys.len() as u64 - hits);
     }
 
     /// A read that counts as a use. `visit` gets the item unless it is absent or due.

@@ -1,9 +1,14 @@
 //! Work that nobody asked for but everybody needs, in small pieces.
 
+mod compaction;
 mod expiry;
+mod room;
 
+use crate::alloc::Collapse;
+use crate::arena::layout::EXTENT;
 use crate::session::Session;
-use crate::verbs::Millis;
+use crate::verbs::{Millis, Policy};
+use compaction::NoPlace;
 
 /// What maintenance did in one call, so that the caller can pace itself.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -11,6 +16,7 @@ pub struct Work {
     pub expired: u64,
     pub evicted: u64,
     pub moved_bytes: u64,
+    /// Memory is being used up: call again within a few milliseconds.
     pub committed_bytes: u64,
     pub collapsed_bytes: u64,
     /// Call again at once: there is more of it.
@@ -19,27 +25,119 @@ pub struct Work {
 
 /// Segments of flushed databases given back between two looks at the clock.
 const RECLAIM_SEGMENTS: usize = 16;
+/// Most memory committed ahead of need.
+const AHEAD_BYTES_MAX: u64 = 64 << 20;
+/// Least of it worth a system call while something grows.
+const AHEAD_BYTES_MIN: u64 = 1 << 20;
+/// Compaction begins when more than this share of the blocks' pages lies unused: one in so many.
+const WASTE_ONE_IN: u64 = 12;
+/// And when it is worth the trouble at all.
+const WASTE_BYTES_MIN: u64 = 1 << 20;
 
 impl Session {
     /// Expiry, eviction ahead of need, commit ahead of need, compaction, huge pages: about
     /// `budget_us` of it, measured by `elapsed_us` (the engine has no clock).
     pub fn maintain(&self, now: Millis, budget_us: u64, elapsed_us: &dyn Fn() -> u64) -> Work {
         let go_on = || elapsed_us() < budget_us;
-        let mut work = Work { expired: self.expire(now, &go_on), ..Work::default() };
+        self.slot().poll();
+        let mut work = Work::default();
+        // First what a writer would otherwise have to do itself.
+        let growing = self.commit_ahead(&mut work, &go_on);
+        work.expired = self.expire(now, &go_on);
         while go_on() {
             work.more = self.engine().reclaim(self, RECLAIM_SEGMENTS);
             if !work.more {
                 break;
             }
         }
+        self.evict_ahead(now, &mut work, &go_on);
+        if !work.more {
+            self.compact(now, growing, &mut work, &go_on);
+        }
+        if !growing && !work.more {
+            while go_on() && self.engine().allocator().collapse_step() == Collapse::Done {
+                work.collapsed_bytes += EXTENT;
+            }
+        }
         work
     }
 
-    pub(crate) fn has_room(&self, bytes: usize) -> bool {
-        self.engine().arena().committed() + bytes as u64 + (8 << 20) < self.engine().arena().limit()
+    /// Commits about as much as was used up lately. True: the store is growing.
+    fn commit_ahead(&self, work: &mut Work, go_on: &dyn Fn() -> bool) -> bool {
+        let allocator = self.engine().allocator();
+        let used = self.engine().arena().limit().saturating_sub(allocator.free_bytes());
+        let (before, ahead) = self.growth.get();
+        let grown = used.saturating_sub(before);
+        let ahead = (4 * grown).max(ahead - ahead / 8).min(AHEAD_BYTES_MAX);
+        self.growth.set((used, ahead));
+        if ahead < AHEAD_BYTES_MIN {
+            self.growth.set((used, ahead & !1023));
+            return false;
+        }
+        work.committed_bytes = allocator.commit_ahead(ahead, go_on).max(1);
+        true
     }
 
-    pub(crate) fn compact_for(&self, _bytes: usize, _now: Millis) -> bool {
-        false
+    /// Keeps a little free, so that writers seldom have to evict themselves.
+    fn evict_ahead(&self, now: Millis, work: &mut Work, go_on: &dyn Fn() -> bool) {
+        if self.engine().policy() == Policy::NoEviction {
+            return;
+        }
+        while go_on() && !self.has_room(0) {
+            let evicted = self.evict(64, now);
+            self.slot().flush();
+            work.evicted += evicted as u64;
+            if evicted == 0 {
+                break;
+            }
+        }
+    }
+
+    /// Empties pages while too much of them is unused, and gives empty extents back.
+    fn compact(&self, now: Millis, growing: bool, work: &mut Work, go_on: &dyn Fn() -> bool) {
+        let allocator = self.engine().allocator();
+        if growing {
+            return;
+        }
+        while go_on() {
+            let usage = allocator.usage();
+            let pages = usage.committed.saturating_sub(usage.free_bytes + usage.fixed_bytes());
+            let unused = pages.saturating_sub(usage.live_bytes + usage.magazine_bytes);
+            if unused < WASTE_BYTES_MIN || unused < pages / WASTE_ONE_IN {
+                break;
+            }
+            let before = work.moved_bytes;
+            let mut freed = false;
+            for candidate in allocator.drain_candidates().into_iter().take(32) {
+                if !go_on() {
+                    break;
+                }
+                if let Some(moved) = self.empty(candidate.drain, NoPlace::Stay, now) {
+                    work.moved_bytes += moved;
+                    freed = true;
+                }
+            }
+            work.more = freed;
+            if !freed && work.moved_bytes == before {
+                break;
+            }
+        }
+        // Free pages scattered over extents: gather them.
+        while go_on() && !work.more {
+            let usage = allocator.usage();
+            if usage.free_bytes < WASTE_BYTES_MIN
+                || usage.free_bytes < usage.committed / WASTE_ONE_IN
+            {
+                break;
+            }
+            if allocator.release_empty_extents(WASTE_BYTES_MIN / 2) > 0 {
+                continue;
+            }
+            let Some(candidate) = allocator.drain_extent_candidate() else { break };
+            match self.empty(candidate.drain, NoPlace::Stay, now) {
+                Some(moved) => work.moved_bytes += moved,
+                None => break,
+            }
+        }
     }
 }

@@ -1,0 +1,170 @@
+//! Compaction: blocks are moved out of pages that are mostly empty, so that when sizes drift the
+//! memory of one size can serve another and whole extents can go back to the system.
+//!
+//! Every block says whose it is: an item holds its key, a segment and a directory their shard. The
+//! mover looks the owner up under its lock; if that does not name this very block (it lies free in
+//! a magazine, or was freed a moment ago), there is nothing to move.
+
+use crate::alloc::Drain;
+use crate::alloc::{BLOCK_MAX, PageKind};
+use crate::arena::Ref;
+use crate::guard::{Guard, Spot, Target};
+use crate::index::segment::{SEGMENT_BYTES, Segment};
+use crate::index::shard::directory_owner;
+use crate::item::Item;
+use crate::session::Session;
+use crate::sync::atomics::Ordering::{Relaxed, Release};
+use crate::sync::atomics::fence;
+use crate::sync::lock;
+use crate::verbs::{Db, Event, Millis};
+
+/// Pages emptied in one go when somebody waits for memory.
+const PAGES_A_TURN: usize = 8;
+
+/// What a mover does with an item for which there is no other place.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum NoPlace {
+    Stay,
+    Evict,
+}
+
+impl Session {
+    /// Makes whole pages out of scattered free blocks for an allocation of `bytes`. True: some
+    /// memory was had.
+    pub(crate) fn compact_for(&self, bytes: usize, now: Millis) -> bool {
+        let allocator = self.engine().allocator();
+        let mut gained = false;
+        for candidate in allocator.drain_candidates().into_iter().take(PAGES_A_TURN) {
+            gained |= self.empty(candidate.drain, NoPlace::Stay, now).is_some();
+        }
+        if bytes > BLOCK_MAX
+            && let Some(candidate) = allocator.drain_extent_candidate()
+        {
+            gained |= self.empty(candidate.drain, NoPlace::Evict, now).is_some();
+        }
+        gained
+    }
+
+    /// Moves everything out of a page or an extent. `Some(bytes moved)`: it is free now.
+    pub(crate) fn empty(&self, drain: Drain, no_place: NoPlace, now: Millis) -> Option<u64> {
+        let allocator = self.engine().allocator();
+        if !allocator.begin_drain(drain) {
+            return None;
+        }
+        self.slot().flush();
+        let mut moved = 0;
+        allocator.drain_blocks(drain, |block, kind| {
+            moved += match kind {
+                Some(PageKind::Index) => self.move_index_block(block, now),
+                Some(PageKind::Item) | None => self.move_item(block, no_place, now),
+            };
+        });
+        self.slot().flush();
+        allocator.end_drain(drain).then_some(moved)
+    }
+
+    fn move_item(&self, block: Ref, no_place: NoPlace, now: Millis) -> u64 {
+        let at = block.offset() as usize;
+        let Some(item) = Item::at(self.mem(), at) else { return 0 };
+        let mut bytes = Vec::with_capacity(item.head.key_len);
+        item.copy_key(&mut bytes);
+        let key = self.engine().key(&bytes);
+        for db in (0..self.engine().databases()).map(Db) {
+            if !self.engine().is_open(self.view().root_of(db)) {
+                continue;
+            }
+            let mut guard = self.write(db, &key, now);
+            let target = guard.target(db, key.hash);
+            let Some(spot) = guard.locate(&target, &key) else { continue };
+            if spot.item.at != at {
+                continue;
+            }
+            return match self.take_item(spot.item.head.size()) {
+                Ok(new) => self.relocate(&spot, new),
+                Err(_) if no_place == NoPlace::Evict && self.may_evict(&spot) => {
+                    guard.take_out(&target, &bytes, &spot, Event::Evicted);
+                    0
+                }
+                Err(_) => 0,
+            };
+        }
+        0
+    }
+
+    fn may_evict(&self, spot: &Spot<'_>) -> bool {
+        let policy = self.engine().policy();
+        policy != crate::verbs::Policy::NoEviction
+            && (!policy.only_volatile() || spot.item.head.has_ttl())
+    }
+
+    /// Copies an item to a new block and frees the old one. What a cut sees does not change.
+    fn relocate(&self, spot: &Spot<'_>, new: u32) -> u64 {
+        let size = spot.item.head.size();
+        // As in `item::write_item`.
+        fence(Release);
+        let to = new as usize * 8;
+        for word in (0..size.next_multiple_of(8)).step_by(8) {
+            let value = self.mem().u64_at(spot.item.at + word).load(Relaxed);
+            self.mem().u64_at(to + word).store(value, Relaxed);
+        }
+        spot.bucket().set_reference(spot.slot, new);
+        spot.bucket().bump_version();
+        self.give_item((spot.item.at / 8) as u32, size);
+        size as u64
+    }
+
+    fn move_index_block(&self, block: Ref, now: Millis) -> u64 {
+        let at = block.offset() as usize;
+        let segment = Segment { words: self.mem(), at };
+        if at.is_multiple_of(SEGMENT_BYTES)
+            && let Some(owner) = segment.owner()
+            && let Some((_guard, target)) =
+                self.lock_root_shard(u32::from(owner.root), owner.shard, now)
+        {
+            let directory = target.shard.directory();
+            let depth = u32::from(owner.depth);
+            if directory.is_empty() || depth > directory.depth() {
+                return 0;
+            }
+            let index = (owner.prefix as usize) << (directory.depth() - depth);
+            let named = index < directory.entries()
+                && target.shard.segment(directory, index).at == at
+                && segment.owner() == Some(owner);
+            if named && self.engine().move_segment(self, &target, segment, owner).is_ok() {
+                return SEGMENT_BYTES as u64;
+            }
+            return 0;
+        }
+        if let Some((root, shard)) = directory_owner(self.mem(), at)
+            && let Some((_guard, target)) = self.lock_root_shard(u32::from(root), shard, now)
+        {
+            let directory = target.shard.directory();
+            if !directory.is_empty()
+                && directory.at() == at
+                && self.engine().move_directory(self, &target).is_ok()
+            {
+                return crate::index::directory_bytes(directory.depth()) as u64;
+            }
+        }
+        0
+    }
+
+    /// Locks a shard that a block claims to belong to. The claim may be garbage.
+    fn lock_root_shard(
+        &self,
+        root: u32,
+        shard_number: u16,
+        now: Millis,
+    ) -> Option<(Guard<'_>, Target<'_>)> {
+        let view = self.view();
+        let shard_number = usize::from(shard_number);
+        if root >= 64 || !self.engine().is_open(root) || shard_number >= view.shard_count() {
+            return None;
+        }
+        let shard = view.shard_at(root, shard_number);
+        lock::acquire(shard.lock());
+        let guard = Guard::adopt(self, shard, now);
+        // Which database the root is matters to nobody here: nothing is journalled.
+        Some((guard, Target { db: Db(0), root, shard_number, shard }))
+    }
+}

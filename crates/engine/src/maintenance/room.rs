@@ -1,0 +1,74 @@
+//! Room for what is about to be written: what `maxmemory` allows, and what to do when it is used up.
+
+use crate::alloc::{BLOCK_MAX, PageKind};
+use crate::index::segment::SEGMENT_BYTES;
+use crate::session::Session;
+use crate::verbs::{Millis, Policy, StoreError};
+
+/// While this much can still be committed, nobody looks closer.
+const AMPLE_BYTES: u64 = 4 << 20;
+/// What is kept free for the index and for other sizes of blocks when memory is full.
+const RESERVE_BYTES: u64 = 512 << 10;
+/// An item and its header take this much more than key and value, at most.
+const ITEM_EXTRA_BYTES: usize = 64;
+/// Rounds of eviction and compaction for one command.
+const ROUNDS_MAX: usize = 4_000;
+
+impl Session {
+    /// Makes room for about `bytes` before locks are taken: evicts as the policy says. `Full` is
+    /// the answer of `noeviction`, or of a policy that has nothing left to evict.
+    #[inline]
+    pub fn make_room(&self, bytes: usize, now: Millis) -> Result<(), StoreError> {
+        let arena = self.engine().arena();
+        let growth = arena.limit().saturating_sub(arena.committed());
+        if growth >= 2 * bytes as u64 + AMPLE_BYTES {
+            return Ok(());
+        }
+        if self.has_room(bytes) { Ok(()) } else { self.make_room_slowly(bytes, now) }
+    }
+
+    pub(crate) fn has_room(&self, bytes: usize) -> bool {
+        let allocator = self.engine().allocator();
+        let arena = self.engine().arena();
+        let item = bytes + ITEM_EXTRA_BYTES;
+        arena.committed() <= arena.limit()
+            && allocator.free_bytes() >= RESERVE_BYTES
+            && allocator.can_serve(item, PageKind::Item)
+            && (item > BLOCK_MAX || allocator.can_serve(SEGMENT_BYTES, PageKind::Index))
+    }
+
+    #[cold]
+    fn make_room_slowly(&self, bytes: usize, now: Millis) -> Result<(), StoreError> {
+        let engine = self.engine();
+        // Blocks that other sessions keep in reserve count for nothing while memory is short.
+        self.slot().flush();
+        // A large value needs many small ones gone.
+        let items = (bytes / 64).clamp(16, 4096);
+        for _ in 0..ROUNDS_MAX {
+            if self.has_room(bytes) {
+                return Ok(());
+            }
+            if engine.reclaim(self, 64) {
+                continue;
+            }
+            engine.allocator().release_empty_extents(RESERVE_BYTES);
+            if engine.policy() == Policy::NoEviction {
+                // Memory may still be had from pages that have become mostly empty.
+                if !self.compact_for(bytes, now) {
+                    break;
+                }
+                continue;
+            }
+            let evicted = self.evict(items, now);
+            self.slot().flush();
+            if self.has_room(bytes) {
+                return Ok(());
+            }
+            let gained = self.compact_for(bytes, now);
+            if evicted == 0 && !gained {
+                break;
+            }
+        }
+        if self.has_room(bytes) { Ok(()) } else { Err(StoreError::Full) }
+    }
+}

@@ -1,0 +1,172 @@
+//! Memory: the limit, eviction, compaction when sizes drift, and what FLUSHDB and expiry give back.
+
+use dolium_engine::*;
+use std::sync::Arc;
+
+const DB: Db = Db(0);
+
+fn engine(max_bytes: u64, policy: Policy) -> (Arc<Engine>, Session) {
+    let engine = Engine::create(EngineOptions {
+        max_bytes: 4 << 30,
+        shards: 64,
+        policy,
+        ..EngineOptions::default()
+    })
+    .expect("an arena");
+    engine.set_max_memory(max_bytes);
+    let session = engine.session().expect("a slot");
+    (engine, session)
+}
+
+fn put(session: &Session, number: u64, bytes: usize, now: Millis) -> Result<Stored, StoreError> {
+    let name = format!("key:{number:012}");
+    let key = session.engine().key(name.as_bytes());
+    let value = vec![number as u8; bytes];
+    session.make_room(name.len() + bytes, now)?;
+    session.write(DB, &key, now).put(DB, &key, &Put::plain(Value::Bytes(&value)))
+}
+
+fn settle(session: &Session, now: Millis) {
+    for _ in 0..2_000 {
+        let work = session.maintain(now, u64::MAX, &|| 0);
+        let idle = Work { collapsed_bytes: 0, ..work } == Work::default();
+        if idle {
+            return;
+        }
+    }
+    panic!("maintenance finds no end: {:?}", session.maintain(now, u64::MAX, &|| 0));
+}
+
+#[test]
+fn with_eviction_every_write_succeeds_and_the_limit_holds() {
+    for policy in [Policy::AllKeysLru, Policy::AllKeysLfu, Policy::AllKeysRandom] {
+        const MAX: u64 = 64 << 20;
+        let (engine, session) = engine(MAX, policy);
+        let mut number = 0;
+        let mut written = 0;
+        while written < 4 * MAX {
+            let bytes = match number % 1000 {
+                0 => 1 << 20,
+                n if n % 50 == 0 => 20_000,
+                n => n as usize % 400,
+            };
+            // A late refusal may come from a race for the last page; a client would try again.
+            let outcome = put(&session, number, bytes, 1);
+            assert!(outcome.is_ok(), "{policy:?}: write {number} of {bytes} bytes: {outcome:?}");
+            assert!(engine.memory().committed <= MAX);
+            written += bytes as u64 + 100;
+            number += 1;
+        }
+        let memory = engine.memory();
+        assert!(memory.live > MAX / 2, "{policy:?}: only {} of {MAX} bytes are used", memory.live);
+        assert_eq!(engine.verify(), Ok(()));
+    }
+}
+
+#[test]
+fn without_eviction_writes_are_refused_and_reads_go_on() {
+    const MAX: u64 = 32 << 20;
+    let (engine, session) = engine(MAX, Policy::NoEviction);
+    let mut number = 0;
+    while put(&session, number, 1000, 1).is_ok() {
+        number += 1;
+        assert!(number < 100_000);
+    }
+    assert_eq!(put(&session, number, 1000, 1), Err(StoreError::Full));
+    assert!(number > 20_000);
+    for n in 0..number {
+        let mut out = Vec::new();
+        let name = format!("key:{n:012}");
+        assert!(session.get(DB, &engine.key(name.as_bytes()), 1, &mut out, |_, _| ()).is_some());
+        assert_eq!(out, vec![n as u8; 1000]);
+    }
+    assert!(engine.memory().committed <= MAX);
+    // Room again after some keys are gone.
+    for n in 0..1000 {
+        let name = format!("key:{n:012}");
+        let key = engine.key(name.as_bytes());
+        session.write(DB, &key, 1).remove(DB, &key, Event::Del);
+    }
+    assert!(put(&session, number, 1000, 1).is_ok());
+    assert_eq!(engine.verify(), Ok(()));
+}
+
+#[test]
+fn after_sizes_drift_nearly_all_committed_memory_is_live() {
+    let (engine, session) = engine(1 << 30, Policy::NoEviction);
+    const ITEMS: u64 = 200_000;
+    for bytes in [100, 1024, 60] {
+        for number in 0..ITEMS {
+            put(&session, number, bytes, 1).expect("memory");
+        }
+        settle(&session, 1);
+        assert_eq!(engine.verify(), Ok(()));
+    }
+    let memory = engine.memory();
+    let ratio = memory.committed as f64 / memory.live as f64;
+    println!("committed {} live {} ratio {ratio:.3}", memory.committed, memory.live);
+    assert!(ratio <= 1.15, "committed {} is {ratio:.3} of live {}", memory.committed, memory.live);
+    for number in 0..ITEMS {
+        let mut out = Vec::new();
+        let name = format!("key:{number:012}");
+        assert!(session.get(DB, &engine.key(name.as_bytes()), 1, &mut out, |_, _| ()).is_some());
+        assert_eq!(out, vec![number as u8; 60]);
+    }
+}
+
+#[test]
+fn deleting_most_keys_at_random_gives_memory_back() {
+    let (engine, session) = engine(1 << 30, Policy::NoEviction);
+    for number in 0..200_000 {
+        put(&session, number, 200, 1).expect("memory");
+    }
+    let full = engine.memory().committed;
+    for number in (0..200_000).filter(|n| n % 10 != 0) {
+        let name = format!("key:{number:012}");
+        let key = engine.key(name.as_bytes());
+        assert!(session.write(DB, &key, 1).remove(DB, &key, Event::Del));
+    }
+    settle(&session, 1);
+    assert_eq!(engine.verify(), Ok(()));
+    let left = engine.memory().committed;
+    assert!(left < full / 3, "{left} of {full} bytes are still committed");
+}
+
+#[test]
+fn a_flushed_database_gives_its_memory_back() {
+    let (engine, session) = engine(1 << 30, Policy::NoEviction);
+    let empty = engine.memory().committed;
+    for number in 0..200_000 {
+        put(&session, number, 100, 1).expect("memory");
+    }
+    session.write_all(1).flush(DB);
+    assert_eq!(engine.len(DB), 0);
+    settle(&session, 1);
+    let memory = engine.memory();
+    assert!(memory.committed < empty + (8 << 20), "{} bytes are still committed", memory.committed);
+    assert_eq!(engine.verify(), Ok(()));
+}
+
+#[test]
+fn what_is_due_goes_without_being_asked_for() {
+    let (engine, session) = engine(1 << 30, Policy::NoEviction);
+    for number in 0..50_000u64 {
+        let name = format!("key:{number}");
+        let key = engine.key(name.as_bytes());
+        let deadline = if number % 2 == 0 { Deadline::At(1_000 + number) } else { Deadline::Never };
+        let put = Put { deadline, ..Put::plain(Value::Bytes(b"value")) };
+        session.write(DB, &key, 1).put(DB, &key, &put).expect("memory");
+    }
+    assert_eq!(engine.volatile_len(DB), 25_000);
+    let mut expired = 0;
+    for now in (0..60_000).step_by(50) {
+        expired += session.maintain(now, u64::MAX, &|| 0).expired;
+        // Late by two sweeps at most.
+        let due = (0..50_000u64).filter(|n| n % 2 == 0 && 1_000 + n + 200 <= now).count() as u64;
+        assert!(expired >= due, "at {now}: {expired} of {due}");
+        assert_eq!(engine.volatile_len(DB), 25_000 - expired);
+    }
+    assert_eq!(expired, 25_000);
+    assert_eq!(engine.len(DB), 25_000);
+    assert_eq!(engine.verify(), Ok(()));
+}
