@@ -4,7 +4,7 @@
 //! an attached process included. CONFIG RESETSTAT therefore resets nothing here: it remembers
 //! where the sums stood.
 
-use crate::alloc::counters_sum;
+use crate::alloc::statistics::counters_sum;
 use crate::arena::Words;
 use crate::engine::Engine;
 use crate::reader::Reader;

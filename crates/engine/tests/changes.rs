@@ -187,7 +187,7 @@ fn a_lossy_reader_is_told_what_it_lost_and_goes_on_whole() {
     let mut reader = engine.changes(Delivery::Lossy).expect("memory for the ring");
     let key = engine.key(b"key");
     let value = vec![1; 1000];
-    let mut put = |value: &[u8]| {
+    let put = |value: &[u8]| {
         let put = Put::plain(Value::Bytes(value));
         session.write(Db(0), &key, 1).put(Db(0), &key, &put).expect("memory");
     };

@@ -94,7 +94,7 @@ fn without_eviction_writes_are_refused_and_reads_go_on() {
 #[test]
 fn after_sizes_drift_nearly_all_committed_memory_is_live() {
     let (engine, session) = engine(1 << 30, Policy::NoEviction);
-    const ITEMS: u64 = 200_000;
+    const ITEMS: u64 = 500_000;
     for bytes in [100, 1024, 60] {
         for number in 0..ITEMS {
             put(&session, number, bytes, 1).expect("memory");

@@ -19,7 +19,9 @@ use super::extent::DRAINING;
 use super::page::State;
 use crate::arena::Ref;
 use crate::arena::header::DRAIN_AT;
-use crate::arena::layout::{PAGES_PER_EXTENT, UNIT, UNITS_PER_EXTENT, UNITS_PER_PAGE};
+use crate::arena::layout::{
+    PAGES_PER_EXTENT, UNIT, UNITS_PER_EXTENT, UNITS_PER_PAGE, UNITS_PER_STEP,
+};
 use crate::sync::atomics::Ordering::Relaxed;
 
 /// What can be emptied.
@@ -83,24 +85,26 @@ impl Allocator {
         })
     }
 
-    /// The extent with the fewest units in use of those that are at most half used, if the free
-    /// units of the others can take what is in it.
+    /// The extent with the fewest units in use whose contents fit into free units elsewhere.
     pub fn drain_extent_candidate(&self) -> Option<Candidate> {
+        let free_units = (self.free_unit_bytes() / UNIT) as u32;
         let _held = self.heap_lock();
         let extents = (0..self.known_extents()).filter_map(|index| {
             let extent = self.extent(index);
             let used = extent.used.count_ones();
-            let fit = used > 0 && used <= UNITS_PER_EXTENT / 2;
+            let committed = extent.committed.count_ones() * UNITS_PER_STEP;
+            let own_free = committed.saturating_sub(used);
+            // Twice the room: pages of several units need it in one piece.
+            let fit = used > 0 && own_free > 0 && 2 * used <= free_units.saturating_sub(own_free);
             let quiet = extent.pending == 0 && extent.flags & DRAINING == 0;
             // A large block that begins in an earlier extent could not be moved from here.
             let first = index * UNITS_PER_EXTENT;
             let own = extent.used & 1 == 0 || extent.run_starts & 1 != 0 || self.in_page(first);
-            (fit && quiet && own).then_some((used, index))
+            // Of equal ones the last: what remains gathers at the arena's start.
+            (fit && quiet && own).then_some((used, std::cmp::Reverse(index)))
         });
-        let (used, index) = extents.min()?;
-        let elsewhere =
-            self.free_unit_bytes() / UNIT - self.extent(index).available().count_ones() as u64;
-        (elsewhere >= used as u64).then(|| Candidate {
+        let (used, std::cmp::Reverse(index)) = extents.min()?;
+        Some(Candidate {
             drain: Drain::Extent(index),
             live_bytes: used as u64 * UNIT,
             gained_bytes: self.extent(index).committed.count_ones() as u64

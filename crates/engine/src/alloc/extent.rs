@@ -217,6 +217,44 @@ impl Allocator {
     }
 }
 
+impl Allocator {
+    fn clear_summaries(&self, index: u32) {
+        for summary in SUMMARY_ORDER {
+            let word = self.arena.u64_at(summary_word(summary, index));
+            word.store(word.load(Relaxed) & !(1 << (index % 64)), Relaxed);
+        }
+    }
+
+    /// Forgets extents at the arena's end of which nothing is committed, and gives back what
+    /// describes them: 17 KiB each.
+    pub(super) fn forget_extents(&self) {
+        let _held = self.heap_lock();
+        let layout = *self.arena.layout();
+        let pages = PAGES_PER_EXTENT as u64;
+        while let Some(last) = self.known_extents().checked_sub(1) {
+            let extent = self.extent(last);
+            let idle = extent.used == 0 && extent.committed == 0 && extent.pending == 0;
+            if !idle || extent.flags & (DRAINING | COLLAPSING) != 0 {
+                return;
+            }
+            self.arena.u32_at(KNOWN_EXTENTS_AT).store(last, Relaxed);
+            self.clear_summaries(last);
+            shrink(&self.arena, EXTENTS_AT, EXTENT_DESC_BYTES, last);
+            shrink(&self.arena, layout.pages_at, pages * PAGE_DESC_BYTES, last);
+            shrink(&self.arena, layout.bitmaps_at, pages * PAGE_BITMAP_BYTES, last);
+        }
+    }
+}
+
+/// The reverse of `extend`.
+fn shrink(arena: &Arena, area: u64, bytes_per_extent: u64, last: u32) {
+    let up = |n: u64| (area + n * bytes_per_extent).next_multiple_of(SYSTEM_PAGE);
+    let (from, to) = (up(last as u64), up(last as u64 + 1));
+    if to > from && arena.release(from, to - from).is_ok() {
+        arena.discharge(to - from);
+    }
+}
+
 /// Commits the system pages of a side array that extent `next` is the first to need. A retry
 /// after a refusal may charge a page twice in the account; that errs on the safe side.
 fn extend(arena: &Arena, area: u64, bytes_per_extent: u64, next: u32) -> bool {

@@ -81,6 +81,7 @@ impl Allocator {
                 if empty && bytes <= spare { e.committed } else { 0 }
             });
         }
+        self.forget_extents();
         released
     }
 

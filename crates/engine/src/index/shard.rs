@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! line 0, written by writers            line 1, read by everyone
-//!   0 u32 lock   4 u32 watched keys      64 u64 directory word: reference:32 | depth:8 | change:24
+//!   0 u32 lock   4 u32 unused            64 u64 directory word: reference:32 | depth:8 | change:24
 //!   8 u64 items                          72 u64 several: odd while a write of several keys runs
 //!  16 u64 sequence (CAS uniques, version seeds)
 //!  24 u64 items with a deadline
@@ -108,16 +108,6 @@ impl<'a> Shard<'a> {
     #[inline(always)]
     fn set(&self, at: usize, value: u64) {
         self.words.u64_at(self.at + at).store(value, Relaxed);
-    }
-
-    #[inline(always)]
-    pub fn watched(&self) -> u32 {
-        self.words.u32_at(self.at + 4).load(Relaxed)
-    }
-
-    /// Under the lock.
-    pub fn set_watched(&self, keys: u32) {
-        self.words.u32_at(self.at + 4).store(keys, Relaxed);
     }
 
     pub fn items(&self) -> u64 {

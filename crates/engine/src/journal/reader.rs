@@ -84,6 +84,8 @@ impl ChangeReader {
     }
 
     /// The next change, if there is one. Never waits.
+    // It is no iterator: `Empty` is not the end.
+    #[allow(clippy::should_implement_trait)]
     pub fn next(&mut self) -> Next {
         loop {
             let mem = self.engine.mem();
