@@ -6,7 +6,7 @@ use crate::redis::long_double::LongDouble;
 use crate::redis::number::{integer, parse_i64};
 use crate::redis::row::{Call, Outcome};
 use crate::redis::string::keeping;
-use dolium_engine::{Encoding, Event, Value};
+use dolium_engine::{Db, Event, Guard, Key, Value};
 
 pub fn incr(ctx: &mut Context<'_>, call: &Call<'_>) -> Outcome {
     add(ctx, call, 1)
@@ -29,20 +29,22 @@ fn add(ctx: &mut Context<'_>, call: &Call<'_>, by: i64) -> Outcome {
     let (db, key) = (ctx.db(), call.key());
     ctx.make_room(key.bytes().len() + size_of::<i64>())?;
     let mut guard = ctx.session.write(db, &key, ctx.now);
-    let old = match guard.find(db, &key) {
-        None => 0,
-        Some(found) if found.encoding == Encoding::Int => guard.int(db, &key).unwrap_or_default(),
-        Some(_) => {
-            let mut text = Vec::new();
-            guard.value(db, &key, &mut text);
-            integer(&text)?
-        }
+    // The ordinary case first: it is an integer already, found in one look.
+    let old = match guard.int(db, &key) {
+        Some(old) => old,
+        None => text_as_integer(&mut guard, db, &key)?,
     };
     let new = old.checked_add(by).ok_or(CommandError::Overflow)?;
     guard.put(db, &key, &keeping(Value::Int(new), Event::IncrBy))?;
     drop(guard);
     ctx.reply().int(new);
     Ok(())
+}
+
+/// The integer that a value's text is; no value counts as 0.
+fn text_as_integer(guard: &mut Guard<'_>, db: Db, key: &Key<'_>) -> Result<i64, CommandError> {
+    let mut text = Vec::new();
+    if guard.value(db, key, &mut text) { integer(&text) } else { Ok(0) }
 }
 
 pub fn incrbyfloat(ctx: &mut Context<'_>, call: &Call<'_>) -> Outcome {
