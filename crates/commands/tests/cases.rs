@@ -7,18 +7,19 @@ mod conversation;
 mod host;
 
 use conversation::Conversation;
+use dolium_protocol::resp::Version;
 
 /// One moment for all: nothing in a case may depend on time passing.
 pub const NOW: u64 = 1_700_000_000_000;
 
-fn check(cases: &str) {
-    let mut conversation = Conversation::begin();
+fn check(cases: &str, version: Version) {
+    let mut conversation = Conversation::speaking(version);
     let mut lines = cases.lines().peekable();
     let (mut title, mut wrong) = ("", String::new());
     while let Some(line) = lines.next() {
         if let Some(name) = line.strip_prefix("# ") {
             title = name;
-            conversation = Conversation::begin();
+            conversation = Conversation::speaking(version);
             continue;
         }
         let request = line.strip_prefix("> ").expect("a case begins with `> `");
@@ -38,15 +39,20 @@ fn check(cases: &str) {
 
 #[test]
 fn strings() {
-    check(include_str!("cases/strings.case"));
+    check(include_str!("cases/strings.case"), Version::V2);
 }
 
 #[test]
 fn keys() {
-    check(include_str!("cases/keys.case"));
+    check(include_str!("cases/keys.case"), Version::V2);
 }
 
 #[test]
 fn sessions() {
-    check(include_str!("cases/session.case"));
+    check(include_str!("cases/session.case"), Version::V2);
+}
+
+#[test]
+fn version_3() {
+    check(include_str!("cases/resp3.case"), Version::V3);
 }

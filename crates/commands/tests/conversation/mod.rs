@@ -8,7 +8,7 @@ use dolium_commands::connection::{ClientState, gate};
 use dolium_commands::context::{Context, Flow};
 use dolium_commands::dispatch;
 use dolium_engine::{Engine, EngineOptions, Policy, Session};
-use dolium_protocol::resp::{ArgVec, ParseState, parse};
+use dolium_protocol::resp::{ArgVec, ParseState, Version, parse};
 use std::sync::Arc;
 
 pub struct Conversation {
@@ -30,6 +30,13 @@ impl Conversation {
             journal_bytes: 1 << 20,
         };
         Self::with(&Engine::create(options).unwrap(), 1)
+    }
+
+    /// A client that has said HELLO already.
+    pub fn speaking(version: Version) -> Conversation {
+        let mut conversation = Self::begin();
+        conversation.client.resp = version;
+        conversation
     }
 
     /// Another client of the same store.
