@@ -20,6 +20,7 @@ mod journal;
 pub mod limits;
 mod maintenance;
 mod reader;
+pub mod ring;
 mod scan;
 mod session;
 mod sync;

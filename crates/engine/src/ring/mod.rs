@@ -1,0 +1,25 @@
+//! A pair of byte rings between one client process and the server, in a memory file of its own.
+//!
+//! ```text
+//!            RESP requests  ---------->
+//!  client                                server
+//!            <----------  RESP replies
+//! ```
+//!
+//! What flows is plain RESP, so every command works and a request may be longer than the ring.
+//! `layout` draws the memory, `lane` is one direction, `end` adds sleeping and waking, `memory` is
+//! the file, `hello` the words by which a client gets it. The server believes nothing that it
+//! reads in a ring.
+
+mod end;
+pub mod hello;
+mod lane;
+mod layout;
+#[cfg(not(miri))]
+mod memory;
+
+pub use end::RingEnd;
+pub use lane::{RingFault, RingWords};
+pub use layout::{REPLY_BYTES, REQUEST_BYTES, RingPlan};
+#[cfg(not(miri))]
+pub use memory::RingMemory;
