@@ -1,7 +1,7 @@
 //! Bytes in and out of the arena, eight at a time.
 //!
-//! The shared side is always a whole aligned word, loaded or stored as a relaxed atomic; the
-//! private side is unaligned. A value may begin at any byte of its block:
+//! The shared side is a whole aligned word, loaded or stored as a relaxed atomic (on x86-64 loads
+//! may be unaligned, see `unaligned.rs`); the private side is unaligned. A value may begin at any byte of its block:
 //!
 //! ```text
 //! shared   | .....abc | defghijk | lm...... |     shift = 5
@@ -14,133 +14,112 @@
 //! must not use them. No ordering is implied here: whoever publishes and whoever validates says so.
 
 use super::words::Words;
-use crate::sync::atomics::Ordering;
+use crate::sync::atomics::{AtomicU64, Ordering};
 
 /// The low `bytes` bytes set, for 0 to 7.
 #[inline]
-fn low(bytes: u32) -> u64 {
+fn low(bytes: usize) -> u64 {
     (1u64 << (bytes * 8)) - 1
 }
 
-impl Words {
-    #[inline]
-    fn word(&self, at: u64) -> u64 {
-        self.load64(at, Ordering::Relaxed).to_le()
-    }
+#[inline]
+fn load(word: &AtomicU64) -> u64 {
+    word.load(Ordering::Relaxed).to_le()
+}
 
+#[inline]
+fn store(word: &AtomicU64, value: u64) {
+    word.store(value.to_le(), Ordering::Relaxed);
+}
+
+#[inline]
+fn merge(word: &AtomicU64, mask: u64, bits: u64) {
+    store(word, load(word) & !mask | bits & mask);
+}
+
+/// Where there is nothing better (see `unaligned.rs`): aligned words, shifted together.
+#[cfg(any(not(target_arch = "x86_64"), miri))]
+impl Words {
     /// Appends `len` bytes that begin at `offset` to `out`.
     #[inline]
     pub fn copy_out(&self, offset: u64, len: usize, out: &mut Vec<u8>) {
-        self.check(offset, len);
+        let words = self.words_of(offset, len);
         out.reserve(len);
-        let room = &mut out.spare_capacity_mut()[..len];
+        let (chunks, rest) = out.spare_capacity_mut()[..len].as_chunks_mut::<8>();
         let shift = (offset & 7) as u32 * 8;
-        let mut at = offset & !7;
-        let mut chunks = room.chunks_exact_mut(8);
-        let tail;
         if shift == 0 {
-            for chunk in &mut chunks {
-                chunk.write_copy_of_slice(&self.word(at).to_le_bytes());
-                at += 8;
+            for (chunk, word) in chunks.iter_mut().zip(words) {
+                chunk.write_copy_of_slice(&load(word).to_le_bytes());
             }
-            let rest = chunks.into_remainder();
-            tail = if rest.is_empty() { 0 } else { self.word(at) };
-            rest.write_copy_of_slice(&tail.to_le_bytes()[..rest.len()]);
-        } else if len > 0 {
-            let mut word = self.word(at);
-            for chunk in &mut chunks {
-                at += 8;
-                let next = self.word(at);
+            if let (false, Some(word)) = (rest.is_empty(), words.last()) {
+                rest.write_copy_of_slice(&load(word).to_le_bytes()[..rest.len()]);
+            }
+        } else if let Some((first, others)) = words.split_first() {
+            let mut word = load(first);
+            for (chunk, next) in chunks.iter_mut().zip(others) {
+                let next = load(next);
                 chunk.write_copy_of_slice(&(word >> shift | next << (64 - shift)).to_le_bytes());
                 word = next;
             }
-            let rest = chunks.into_remainder();
-            let has = (64 - shift) / 8;
-            tail = if rest.len() as u32 > has {
-                word >> shift | self.word(at + 8) << (64 - shift)
-            } else {
-                word >> shift
-            };
+            let after = others.get(chunks.len()).map_or(0, load);
+            let tail = word >> shift | after << (64 - shift);
             rest.write_copy_of_slice(&tail.to_le_bytes()[..rest.len()]);
         }
-        // SAFETY: the `len` bytes after the old length were reserved and written just above.
+        // SAFETY: the `len` bytes after the old length were reserved and written just above: all
+        // whole chunks, and the rest.
         unsafe { out.set_len(out.len() + len) };
     }
 
     /// Whether the bytes at `offset` are these.
     #[inline]
     pub fn bytes_equal(&self, offset: u64, bytes: &[u8]) -> bool {
-        self.check(offset, bytes.len());
-        let shift = (offset & 7) as u32 * 8;
-        let mut at = offset & !7;
+        let words = self.words_of(offset, bytes.len());
         let (chunks, rest) = bytes.as_chunks::<8>();
+        let shift = (offset & 7) as u32 * 8;
+        let mask = low(rest.len());
         if shift == 0 {
-            for chunk in chunks {
-                if self.word(at) != u64::from_le_bytes(*chunk) {
-                    return false;
-                }
-                at += 8;
-            }
-            return rest.is_empty() || self.word(at) & low(rest.len() as u32) == read_tail(rest);
+            let same =
+                |(chunk, word): (&[u8; 8], &AtomicU64)| load(word) == u64::from_le_bytes(*chunk);
+            let whole = chunks.iter().zip(words).all(same);
+            let tail = words.get(chunks.len()).map_or(0, load);
+            return whole && tail & mask == read_tail(rest);
         }
-        if bytes.is_empty() {
-            return true;
-        }
-        let mut word = self.word(at);
-        for chunk in chunks {
-            at += 8;
-            let next = self.word(at);
+        let Some((first, others)) = words.split_first() else { return true };
+        let mut word = load(first);
+        for (chunk, next) in chunks.iter().zip(others) {
+            let next = load(next);
             if word >> shift | next << (64 - shift) != u64::from_le_bytes(*chunk) {
                 return false;
             }
             word = next;
         }
-        if rest.is_empty() {
-            return true;
-        }
-        let mut last = word >> shift;
-        if rest.len() as u32 > (64 - shift) / 8 {
-            last |= self.word(at + 8) << (64 - shift);
-        }
-        last & low(rest.len() as u32) == read_tail(rest)
+        let after = others.get(chunks.len()).map_or(0, load);
+        (word >> shift | after << (64 - shift)) & mask == read_tail(rest)
     }
+}
 
-    #[inline]
-    fn check(&self, offset: u64, len: usize) {
-        let end = offset.checked_add(len as u64);
-        assert!(end.is_some_and(|end| end <= self.layout().len), "bytes outside of the arena");
-    }
-
+impl Words {
     /// Stores bytes; the caller owns the block they lie in.
     #[inline]
     pub(super) fn store_bytes(&self, offset: u64, bytes: &[u8]) {
-        self.check(offset, bytes.len());
-        let shift = (offset & 7) as u32;
-        let mut at = offset & !7;
+        let mut words = self.words_of(offset, bytes.len());
+        let skipped = (offset & 7) as usize;
         let mut bytes = bytes;
-        if shift != 0 {
-            let n = bytes.len().min(8 - shift as usize);
-            let (first, others) = bytes.split_at(n);
-            let mask = low(n as u32) << (shift * 8);
-            self.merge(at, mask, read_tail(first) << (shift * 8));
-            bytes = others;
-            at += 8;
+        if skipped != 0
+            && let Some((first, others)) = words.split_first()
+        {
+            let head;
+            (head, bytes) = bytes.split_at(bytes.len().min(8 - skipped));
+            merge(first, low(head.len()) << (skipped * 8), read_tail(head) << (skipped * 8));
+            words = others;
         }
         let (chunks, rest) = bytes.as_chunks::<8>();
-        for chunk in chunks {
-            self.word64(at).store(u64::from_le_bytes(*chunk).to_le(), Ordering::Relaxed);
-            at += 8;
+        for (chunk, word) in chunks.iter().zip(words) {
+            store(word, u64::from_le_bytes(*chunk));
         }
-        if !rest.is_empty() {
-            self.merge(at, low(rest.len() as u32), read_tail(rest));
+        if let (false, Some(word)) = (rest.is_empty(), words.last()) {
+            merge(word, low(rest.len()), read_tail(rest));
         }
-    }
-
-    #[inline]
-    fn merge(&self, at: u64, mask: u64, bits: u64) {
-        let word = self.word64(at);
-        let old = word.load(Ordering::Relaxed).to_le();
-        word.store((old & !mask | bits & mask).to_le(), Ordering::Relaxed);
     }
 }
 

@@ -9,6 +9,8 @@ pub mod header;
 pub mod layout;
 mod map;
 mod mem;
+#[cfg(all(target_arch = "x86_64", not(miri)))]
+mod unaligned;
 mod view;
 mod words;
 

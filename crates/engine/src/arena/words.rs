@@ -59,6 +59,19 @@ impl Words {
         unsafe { AtomicU32::from_ptr(at) }
     }
 
+    /// The words that `len` bytes at an offset lie in, all of them checked at once.
+    #[inline(always)]
+    pub(super) fn words_of(&self, offset: u64, len: usize) -> &[AtomicU64] {
+        let end = offset.checked_add(len as u64);
+        assert!(end.is_some_and(|end| end <= self.layout.len), "bytes outside of the arena");
+        let count = if len == 0 { 0 } else { ((offset as usize & 7) + len).div_ceil(8) };
+        let at = self.base.as_ptr().wrapping_add(offset as usize & !7).cast::<AtomicU64>();
+        // SAFETY: the length of the mapping is a multiple of eight, so with the bytes all of their
+        // words lie within it; it lives as long as `self`; `at` is aligned; a slice of atomics
+        // promises nothing about who else stores to them.
+        unsafe { std::slice::from_raw_parts(at, count) }
+    }
+
     /// Loads a word. Over a read-only mapping Rust promises a meaning to relaxed loads only; a
     /// reader that needs more follows them with a fence.
     #[inline]

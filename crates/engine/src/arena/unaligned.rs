@@ -1,0 +1,152 @@
+//! Unaligned loads of shared bytes on x86-64, by instructions rather than by Rust's memory model.
+//!
+//! Rust has no unaligned atomic load, and a plain load of bytes that somebody may be writing has
+//! no meaning. An assembly instruction has the processor's: the register gets some mixture of old
+//! and new bytes, which the reader throws away when the version says so. The compiler treats each
+//! as a read of unknown memory, so none moves across the fences and the atomic loads of the
+//! reader's protocol; the processor itself keeps loads in order. Elsewhere, and under Miri,
+//! `bytes.rs` does the same word by word.
+//!
+//! Lengths that are no multiple of the width end with one load that overlaps the one before it:
+//!
+//! ```text
+//! 0123456789abcdef........ 21 bytes: 0 .. 16 and 5 .. 21
+//!      56789abcdefghijkl..
+//! ```
+
+use super::words::Words;
+use core::arch::asm;
+use core::arch::x86_64::__m128i;
+use std::mem::MaybeUninit;
+
+/// Bytes of the arena that were checked to lie within it.
+#[derive(Clone, Copy)]
+struct Source<'a> {
+    at: *const u8,
+    len: usize,
+    _words: &'a Words,
+}
+
+impl Source<'_> {
+    #[inline(always)]
+    fn load16(self, from: usize) -> [u8; 16] {
+        debug_assert!(from + 16 <= self.len);
+        let value: __m128i;
+        // SAFETY: reads 16 bytes of the mapping, which the source was checked for; it writes a
+        // register and nothing else.
+        unsafe {
+            asm!("movdqu {value}, [{at} + {from}]", value = out(xmm_reg) value,
+                at = in(reg) self.at, from = in(reg) from,
+                options(readonly, nostack, preserves_flags));
+        }
+        // SAFETY: both are sixteen bytes for which every bit pattern is valid.
+        unsafe { std::mem::transmute::<__m128i, [u8; 16]>(value) }
+    }
+
+    #[inline(always)]
+    fn load8(self, from: usize) -> u64 {
+        debug_assert!(from + 8 <= self.len);
+        let value: u64;
+        // SAFETY: reads 8 bytes of the mapping, which the source was checked for; it writes a
+        // register and nothing else.
+        unsafe {
+            asm!("mov {value}, [{at} + {from}]", value = out(reg) value,
+                at = in(reg) self.at, from = in(reg) from,
+                options(readonly, nostack, preserves_flags));
+        }
+        value
+    }
+
+    #[inline(always)]
+    fn load4(self, from: usize) -> u32 {
+        debug_assert!(from + 4 <= self.len);
+        let value: u32;
+        // SAFETY: reads 4 bytes of the mapping, which the source was checked for; it writes a
+        // register and nothing else.
+        unsafe {
+            asm!("mov {value:e}, [{at} + {from}]", value = out(reg) value,
+                at = in(reg) self.at, from = in(reg) from,
+                options(readonly, nostack, preserves_flags));
+        }
+        value
+    }
+
+    #[inline(always)]
+    fn load1(self, from: usize) -> u8 {
+        debug_assert!(from < self.len);
+        let value: u32;
+        // SAFETY: reads one byte of the mapping, which the source was checked for; it writes a
+        // register and nothing else.
+        unsafe {
+            asm!("movzx {value:e}, byte ptr [{at} + {from}]", value = out(reg) value,
+                at = in(reg) self.at, from = in(reg) from,
+                options(readonly, nostack, preserves_flags));
+        }
+        value as u8
+    }
+}
+
+impl Words {
+    #[inline(always)]
+    fn source(&self, offset: u64, len: usize) -> Source<'_> {
+        let words = self.words_of(offset, len);
+        let at = words.as_ptr().cast::<u8>().wrapping_add(offset as usize & 7);
+        Source { at, len, _words: self }
+    }
+
+    /// Appends `len` bytes that begin at `offset` to `out`.
+    #[inline]
+    pub fn copy_out(&self, offset: u64, len: usize, out: &mut Vec<u8>) {
+        let source = self.source(offset, len);
+        out.reserve(len);
+        copy(source, &mut out.spare_capacity_mut()[..len]);
+        // SAFETY: the `len` bytes after the old length were reserved and written by `copy`.
+        unsafe { out.set_len(out.len() + len) };
+    }
+
+    /// Whether the bytes at `offset` are these.
+    #[inline]
+    pub fn bytes_equal(&self, offset: u64, bytes: &[u8]) -> bool {
+        let source = self.source(offset, bytes.len());
+        let len = bytes.len();
+        if let Some(last) = bytes.last_chunk::<8>() {
+            let (chunks, _) = bytes.as_chunks::<8>();
+            let mut different = source.load8(len - 8) ^ u64::from_le_bytes(*last);
+            for (i, chunk) in chunks.iter().enumerate() {
+                different |= source.load8(i * 8) ^ u64::from_le_bytes(*chunk);
+            }
+            return different == 0;
+        }
+        if let (Some(first), Some(last)) = (bytes.first_chunk::<4>(), bytes.last_chunk::<4>()) {
+            let different = (source.load4(0) ^ u32::from_le_bytes(*first))
+                | (source.load4(len - 4) ^ u32::from_le_bytes(*last));
+            return different == 0;
+        }
+        bytes.iter().enumerate().all(|(i, byte)| source.load1(i) == *byte)
+    }
+}
+
+/// Writes all of `room`, which is as long as the source.
+#[inline(always)]
+fn copy(source: Source<'_>, room: &mut [MaybeUninit<u8>]) {
+    let len = room.len();
+    if len >= 16 {
+        let (chunks, _) = room.as_chunks_mut::<16>();
+        for (i, chunk) in chunks.iter_mut().enumerate() {
+            chunk.write_copy_of_slice(&source.load16(i * 16));
+        }
+        room[len - 16..].write_copy_of_slice(&source.load16(len - 16));
+    } else if len >= 8 {
+        let (first, last) = (source.load8(0), source.load8(len - 8));
+        room[..8].write_copy_of_slice(&first.to_le_bytes());
+        room[len - 8..].write_copy_of_slice(&last.to_le_bytes());
+    } else if len >= 4 {
+        let (first, last) = (source.load4(0), source.load4(len - 4));
+        room[..4].write_copy_of_slice(&first.to_le_bytes());
+        room[len - 4..].write_copy_of_slice(&last.to_le_bytes());
+    } else {
+        for (i, byte) in room.iter_mut().enumerate() {
+            byte.write(source.load1(i));
+        }
+    }
+}
