@@ -5,6 +5,7 @@ use crate::listener::Door;
 use crate::transport::Transport;
 use dolium_commands::connection::ClientState;
 use dolium_protocol::detect::Protocol;
+use dolium_protocol::memcache;
 use dolium_protocol::resp::ParseState;
 use std::io::ErrorKind;
 use std::sync::Arc;
@@ -39,6 +40,8 @@ pub struct Connection {
     pub client: ClientState,
     pub card: Arc<Card>,
     pub parse: ParseState,
+    pub memcache_parse: memcache::ParseState,
+    pub memcache: dolium_commands::memcache::Client,
     /// Bytes of requests that have not run: an unfinished one, or all while held.
     pub input: Vec<u8>,
     /// Requests that were parsed when the connection was held; they go before `input`.
@@ -137,6 +140,7 @@ impl Connection {
             self.held.append(&mut self.input);
             self.input = std::mem::take(&mut self.held);
             self.parse.reset();
+            self.memcache_parse = memcache::ParseState::new();
         }
     }
 

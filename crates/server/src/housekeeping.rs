@@ -34,6 +34,7 @@ pub fn run(server: Arc<Server>, session: Session) {
             return;
         }
         let budget_us = if busy > 0 { BUSY_BUDGET_US } else { QUIET_BUDGET_US };
+        server.flush_due(&session, clock::unix_ms());
         let work = maintain(&server, &session, budget_us);
         busy = if has_work(&work) { BUSY_ROUNDS } else { busy.saturating_sub(1) };
         if work.expired + work.evicted > 0 {

@@ -1,5 +1,7 @@
 //! Every capacity of the server, and how they relate.
 
+/// The logical database that Memcached clients see.
+pub const MEMCACHE_DB: dolium_engine::Db = dolium_engine::Db(0);
 /// One thread's input buffer, used again for every connection so that it stays in the cache.
 pub const HOT_INPUT_BYTES: usize = 256 * 1024;
 /// The least room a read is given: with less left, what was gathered runs first.

@@ -14,7 +14,7 @@ use dolium_commands::connection::ClientState;
 use dolium_commands::host::SlowEntry;
 use dolium_commands::redis::row::{Row, flag};
 use dolium_commands::redis::slow_arguments;
-use dolium_engine::{Engine, Policy};
+use dolium_engine::{Db, Engine, Policy, Session};
 use dolium_protocol::resp::Args;
 use std::io::Read;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -42,6 +42,8 @@ pub struct Server {
     /// Resident bytes before there was any data.
     pub startup_bytes: AtomicU64,
     random: AtomicU64,
+    /// Databases that are to be emptied at a time to come (Memcached's delayed flush_all).
+    pub flushes: Mutex<Vec<(Db, u64)>>,
     stopping: Mutex<bool>,
     stopped: Condvar,
 }
@@ -72,6 +74,7 @@ impl Server {
             port,
             startup_bytes: AtomicU64::new(0),
             random: AtomicU64::new(u64::from_ne_bytes(random_bytes()?)),
+            flushes: Mutex::default(),
             stopping: Mutex::new(false),
             stopped: Condvar::new(),
         };
@@ -95,6 +98,14 @@ impl Server {
             self.notifier.drain(&mut |channel, payload| {
                 self.pubsub.publish(&self.posts, channel, payload);
             });
+        }
+    }
+
+    /// Empties the databases whose time has come.
+    pub fn flush_due(&self, session: &Session, now: u64) {
+        let mut flushes = self.flushes.lock().unwrap_or_else(PoisonError::into_inner);
+        for (db, _) in flushes.extract_if(.., |(_, at)| *at <= now) {
+            session.write_all(now).flush(db);
         }
     }
 

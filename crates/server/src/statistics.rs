@@ -3,6 +3,7 @@
 //! A counter has one writer, its thread, which loads, adds and stores: no locked instruction on
 //! the path of a command. Each number is true by itself, so every access is Relaxed.
 
+use dolium_commands::memcache::Tally;
 use dolium_commands::redis::row::{Row, flag};
 use dolium_commands::redis::table::ROWS;
 use std::collections::BTreeMap;
@@ -75,6 +76,8 @@ pub struct ThreadCounters {
     pub reads: Counter,
     pub writes: Counter,
     pub errors: Counter,
+    /// Memcached's own counts.
+    pub tally: Tally,
     pub rows: Box<[RowCounters]>,
 }
 
@@ -89,6 +92,7 @@ impl Default for ThreadCounters {
             reads: Counter::default(),
             writes: Counter::default(),
             errors: Counter::default(),
+            tally: Tally::default(),
             rows: ROWS.iter().map(|_| RowCounters::new()).collect(),
         }
     }
@@ -189,6 +193,7 @@ impl Statistics {
             ] {
                 counter.reset();
             }
+            t.tally.reset();
             for row in &t.rows {
                 for counter in [&row.calls, &row.ns, &row.rejected, &row.failed] {
                     counter.reset();

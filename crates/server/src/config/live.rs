@@ -17,6 +17,7 @@ pub struct Live {
     pub latency_threshold_ms: AtomicU64,
     pub latency_tracking: AtomicBool,
     pub bulk_bytes_max: AtomicU64,
+    pub memcache_value_max: AtomicU64,
     pub query_buffer_max: AtomicU64,
     pub client_buffers_max: AtomicU64,
     pub has_password: AtomicBool,
@@ -73,6 +74,7 @@ impl Live {
         self.latency_threshold_ms.store(unsigned("latency-monitor-threshold"), Relaxed);
         self.latency_tracking.store(text("latency-tracking") == "yes", Relaxed);
         self.bulk_bytes_max.store(unsigned("proto-max-bulk-len"), Relaxed);
+        self.memcache_value_max.store(unsigned("memcached-item-size-max"), Relaxed);
         self.query_buffer_max.store(unsigned("client-query-buffer-limit"), Relaxed);
         self.client_buffers_max.store(unsigned("client-buffers-max"), Relaxed);
         self.has_password.store(!text("requirepass").is_empty(), Relaxed);

@@ -81,6 +81,8 @@ pub static DIRECTIVES: &[Directive] = &[
     row("always-show-logo", Kind::Bool, "no").fixed(),
     // ---- limits of clients ----
     row("proto-max-bulk-len", bytes(1 << 20, 512 << 20), "512mb"),
+    row("memcached-item-size-max", bytes(1024, 512 << 20), "1mb")
+        .help("Longest value that Memcached clients may store."),
     row("client-query-buffer-limit", bytes(1 << 20, ANY), "1gb"),
     row(
         "client-output-buffer-limit",

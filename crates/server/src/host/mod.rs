@@ -2,6 +2,7 @@
 
 mod info;
 mod latency;
+mod memcache;
 mod view;
 
 use crate::config::SetFailure;

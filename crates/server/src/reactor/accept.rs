@@ -96,6 +96,8 @@ impl Reactor {
             client,
             card,
             parse: ParseState::new(),
+            memcache_parse: Default::default(),
+            memcache: dolium_commands::memcache::Client { authenticated },
             input: Vec::new(),
             held: Vec::new(),
             output: Vec::new(),

@@ -9,8 +9,10 @@ use crate::limits::*;
 use crate::server::Server;
 use dolium_commands::context::{Context, Flow};
 use dolium_commands::dispatch::{self, Prepared};
+use dolium_commands::memcache::{self as memcache_commands, McContext};
 use dolium_commands::redis::row::{Group, flag};
 use dolium_engine::Session;
+use dolium_protocol::memcache;
 use dolium_protocol::resp::{ArgVec, RespWriter};
 
 /// What the requests of one connection run with.
@@ -24,6 +26,7 @@ struct Stage<'a> {
     thread: usize,
     time_all: bool,
     timed_rows: &'a [bool],
+    memcache_limits: &'a memcache::Limits,
     wrote: bool,
 }
 
@@ -89,6 +92,7 @@ impl Reactor {
             thread: self.thread,
             time_all: self.time_all,
             timed_rows: &self.timed_rows,
+            memcache_limits: &self.memcache_limits,
             wrote: false,
         };
         let mut has_end = false;
@@ -97,11 +101,20 @@ impl Reactor {
                 What::End => has_end = true,
                 What::Run { slot, request } => match request {
                     Request::Redis(prepared) => stage.run(connection, entry, *slot, prepared),
-                    Request::Broken(_) | Request::Unsupported
+                    Request::Memcache { is_write } => {
+                        stage.run_memcache(connection, entry, *is_write);
+                    }
+                    Request::Broken(_) | Request::BrokenMemcache(_) | Request::Unsupported
                         if connection.hold != Hold::No || connection.is_closing() => {}
                     Request::Broken(error) => {
                         let version = connection.client.resp;
                         error.write(&mut RespWriter::new(stage.out, version));
+                        connection.closing = Closing::AfterOutput;
+                    }
+                    Request::BrokenMemcache(refusal) => {
+                        if let Some(refusal) = refusal {
+                            refusal.write(stage.out);
+                        }
                         connection.closing = Closing::AfterOutput;
                     }
                     Request::Unsupported => connection.closing = Closing::AfterOutput,
@@ -140,7 +153,8 @@ impl Stage<'_> {
         prepared: &Prepared,
     ) {
         if self.server.pause.is_on() && connection.hold == Hold::No {
-            self.pause(connection, prepared);
+            let may_write = prepared.may_write(&connection.client);
+            self.pause(connection, may_write);
         }
         if connection.hold != Hold::No {
             connection.held.extend_from_slice(&self.input[entry.start..entry.end]);
@@ -198,6 +212,46 @@ impl Stage<'_> {
         }
     }
 
+    fn run_memcache(&mut self, connection: &mut Connection, entry: &Entry, is_write: bool) {
+        if self.server.pause.is_on() && connection.hold == Hold::No {
+            self.pause(connection, is_write);
+        }
+        let bytes = &self.input[entry.start..entry.end];
+        if connection.hold != Hold::No {
+            connection.held.extend_from_slice(bytes);
+            return;
+        }
+        if connection.is_closing() {
+            return;
+        }
+        let counters = &self.server.statistics.threads[self.thread];
+        let mut state = memcache::ParseState::new();
+        let parsed = memcache::parse(bytes, self.memcache_limits, &mut state);
+        let memcache::Parsed::Complete { request, .. } = parsed else { return };
+        let mut context = McContext {
+            session: self.session,
+            server: self.server,
+            tally: &counters.tally,
+            client: &mut connection.memcache,
+            db: MEMCACHE_DB,
+            now: self.now,
+            out: self.out,
+        };
+        let flow = memcache_commands::run(&mut context, &request);
+        if is_write {
+            self.wrote = true;
+            counters.writes.add(1);
+        } else {
+            counters.reads.add(1);
+        }
+        if flow == Flow::Close {
+            connection.closing = Closing::AfterOutput;
+        }
+        if self.out.len() >= SEND_BYTES {
+            self.send_early(connection);
+        }
+    }
+
     /// Much has been answered already: it is sent, and a peer that does not read waits.
     #[cold]
     fn send_early(&mut self, connection: &mut Connection) {
@@ -214,9 +268,9 @@ impl Stage<'_> {
     }
 
     #[cold]
-    fn pause(&self, connection: &mut Connection, prepared: &Prepared) {
+    fn pause(&self, connection: &mut Connection, may_write: bool) {
         let now_ms = self.server.unix_us() / 1000;
-        if self.server.pause.holds(now_ms, prepared.may_write(&connection.client)) {
+        if self.server.pause.holds(now_ms, may_write) {
             connection.hold = Hold::Pause;
             connection.card.held.store(true, std::sync::atomic::Ordering::Relaxed);
             self.server.pause.count_held();

@@ -6,9 +6,11 @@ use crate::clients::Token;
 use crate::connection::{Connection, Hold};
 use crate::limits::*;
 use dolium_commands::dispatch::{self, Prepared};
+use dolium_commands::memcache as memcache_commands;
 use dolium_engine::{Db, Session};
 use dolium_protocol::Parse;
 use dolium_protocol::detect::{Detected, Protocol, detect};
+use dolium_protocol::memcache;
 use dolium_protocol::resp::{self, Args};
 use std::io::ErrorKind;
 use std::sync::atomic::Ordering::Relaxed;
@@ -109,10 +111,22 @@ impl Reactor {
                     Detected::NeedMore => break,
                 },
             };
-            if protocol != Protocol::Resp {
-                self.batch.push(token, Request::Unsupported, at, end);
-                (at, gathered) = (end, true);
-                break;
+            match protocol {
+                Protocol::Resp => {}
+                Protocol::MemcacheText => {
+                    let progress = self.parse_memcache(token, input, at, end);
+                    gathered |= progress.at > at;
+                    (at, need) = (progress.at, progress.need);
+                    if need != 0 {
+                        break;
+                    }
+                    continue;
+                }
+                Protocol::MemcacheBinary | Protocol::Http => {
+                    self.batch.push(token, Request::Unsupported, at, end);
+                    (at, gathered) = (end, true);
+                    break;
+                }
             }
             let limits = self.limits.with_authenticated(connection.client.authenticated());
             let db = connection.client.db;
@@ -150,6 +164,43 @@ impl Reactor {
             self.batch.end(token, at);
         }
         Progress { at, need }
+    }
+
+    /// Memcached's requests, until the batch is full or the input is used up.
+    fn parse_memcache(
+        &mut self,
+        token: Token,
+        input: &[u8],
+        mut at: usize,
+        end: usize,
+    ) -> Progress {
+        let Some(connection) = self.slab.get(token) else { return Progress { at: end, need: 0 } };
+        while at < end && !self.batch.is_full() {
+            let state = &mut connection.memcache_parse;
+            match memcache::parse(&input[at..end], &self.memcache_limits, state) {
+                memcache::Parsed::Complete { request, consumed } => {
+                    if request != memcache::Request::Nothing {
+                        memcache_commands::prepare(&self.session, &request, |hash| {
+                            if self.batch.keys.len() < BATCH_COMMANDS + BATCH_EXTRA_KEYS {
+                                self.session.prefetch_line(MEMCACHE_DB, hash);
+                                self.batch.keys.push((MEMCACHE_DB, hash));
+                            }
+                        });
+                        let request = Request::Memcache { is_write: may_write(&request) };
+                        self.batch.push(token, request, at, at + consumed);
+                    }
+                    at += consumed;
+                }
+                memcache::Parsed::Incomplete { need_at_least } => {
+                    return Progress { at, need: need_at_least };
+                }
+                memcache::Parsed::Close(refusal) => {
+                    self.batch.push(token, Request::BrokenMemcache(refusal), at, end);
+                    at = end;
+                }
+            }
+        }
+        Progress { at, need: 0 }
     }
 
     /// Keeps what was not parsed until more of it has come, and sees to the connection's next turn.
@@ -220,6 +271,17 @@ fn note_receipt(connection: &mut Connection, result: std::io::Result<usize>, roo
             0
         }
     }
+}
+
+/// May a request change data: what CLIENT PAUSE WRITE holds back.
+fn may_write(request: &memcache::Request<'_>) -> bool {
+    use memcache::{meta::Verb, text::Command};
+    !matches!(
+        request,
+        memcache::Request::Text(Command::Get { .. } | Command::Stats { .. } | Command::Version)
+            | memcache::Request::MetaNoop
+            | memcache::Request::Refused { .. }
+    ) && !matches!(request, memcache::Request::Meta(c) if c.verb == Verb::Debug)
 }
 
 /// First pass: the index lines of the request's keys are asked for.

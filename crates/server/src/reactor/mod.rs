@@ -26,6 +26,7 @@ use crate::mailbox::{Mail, Mailbox};
 use crate::server::Server;
 use batch::Batch;
 use dolium_engine::Session;
+use dolium_protocol::memcache;
 use dolium_protocol::resp::Limits;
 use rustix::event::epoll::{self, EventData, EventFlags};
 use rustix::time::Timespec;
@@ -62,6 +63,7 @@ pub struct Reactor {
     /// Unix milliseconds when this wake began.
     now: u64,
     limits: Limits,
+    memcache_limits: memcache::Limits,
     config_version: u64,
     time_all: bool,
     timed_rows: Vec<bool>,
@@ -105,6 +107,7 @@ impl Reactor {
             out: Vec::with_capacity(HOT_INPUT_BYTES),
             now: clock::unix_ms(),
             limits: Limits::default(),
+            memcache_limits: memcache::Limits::default(),
             config_version: u64::MAX,
             time_all: false,
             timed_rows: crate::statistics::timed_rows(),
@@ -212,6 +215,7 @@ impl Reactor {
         self.limits = Limits::default()
             .with_bulk_bytes_max(live.bulk_bytes_max.load(Relaxed))
             .with_request_bytes_max(live.query_buffer_max.load(Relaxed) as usize);
+        self.memcache_limits.value_bytes_max = live.memcache_value_max.load(Relaxed) as usize;
         let slower_than = live.slowlog_slower_than_us.load(Relaxed);
         self.time_all = (0..SLOWLOG_TIMES_ALL_BELOW_US).contains(&slower_than);
     }
