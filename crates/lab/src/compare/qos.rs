@@ -137,15 +137,20 @@ impl fmt::Display for Quality {
         writeln!(f, "{}", "─".repeat(68))?;
         let first = self.searches.first().map_or(f64::NAN, |search| search.highest);
         for search in &self.searches {
+            let limit = if search.client_limited { "  limited by the client" } else { "" };
+            if search.highest == 0.0 {
+                let name = search.store.name();
+                writeln!(f, "{name:<17} no rate that was tried kept the bound{limit}")?;
+                continue;
+            }
             writeln!(
                 f,
-                "{:<17} {:>12} {:>9.0} {:>14} {:>12.2}{}",
+                "{:<17} {:>12} {:>9.0} {:>14} {:>12.2}{limit}",
                 search.store.name(),
                 thousands(search.highest),
                 search.p99_at_highest_us,
                 thousands(search.closed_loop_rate),
                 first / search.highest,
-                if search.client_limited { "  limited by the client" } else { "" },
             )?;
         }
         Ok(())

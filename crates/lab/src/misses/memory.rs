@@ -2,11 +2,12 @@
 //!
 //! All unsafety of the floor is here: making the mapping, viewing it as bytes, and the prefetch.
 
+use std::ffi::c_void;
 use std::os::fd::AsFd;
 use std::ptr::NonNull;
 
 use rustix::fs::{MemfdFlags, ftruncate, memfd_create};
-use rustix::mm::{Advice, MapFlags, ProtFlags, madvise, mmap, munmap};
+use rustix::mm::{Advice, MapFlags, ProtFlags, madvise, mmap, mmap_anonymous, munmap};
 
 use crate::LabError;
 
@@ -17,6 +18,9 @@ pub(super) struct Memory {
     start: NonNull<u8>,
     len: usize,
     mapped: usize,
+    /// The reservation around the mapping, which is what is given back.
+    range: *mut c_void,
+    reserved: usize,
 }
 
 // SAFETY: the mapping belongs to this value alone, like a boxed slice.
@@ -33,15 +37,30 @@ impl Memory {
             .map_err(|error| failed("make the floor's memory", error))?;
         ftruncate(&file, mapped as u64)
             .map_err(|error| failed("size the floor's memory", error))?;
-        let protection = ProtFlags::READ | ProtFlags::WRITE;
+        // Huge pages need an aligned address, which the kernel gives only by chance: a larger range
+        // is reserved, and the memfd is mapped over its aligned part.
+        let reserved = mapped + HUGE;
         // SAFETY: a new mapping at an address of the kernel's choice disturbs no other memory.
-        let start = unsafe {
-            mmap(std::ptr::null_mut(), mapped, protection, MapFlags::SHARED, file.as_fd(), 0)
+        let range = unsafe {
+            mmap_anonymous(
+                std::ptr::null_mut(),
+                reserved,
+                ProtFlags::empty(),
+                MapFlags::PRIVATE | MapFlags::NORESERVE,
+            )
         }
-        .map_err(|error| failed("map the floor's memory", error))?;
+        .map_err(|error| failed("reserve addresses for the floor", error))?;
+        let offset = range.cast::<u8>().align_offset(HUGE);
+        let aligned = range.cast::<u8>().wrapping_add(offset);
+        let protection = ProtFlags::READ | ProtFlags::WRITE;
+        let flags = MapFlags::SHARED | MapFlags::FIXED;
+        // SAFETY: the aligned part lies within the range reserved above, which nothing else uses:
+        // `offset` is less than HUGE, and the range is HUGE longer than the part.
+        let start = unsafe { mmap(aligned.cast(), mapped, protection, flags, file.as_fd(), 0) }
+            .map_err(|error| failed("map the floor's memory", error))?;
         let start = NonNull::new(start.cast::<u8>())
             .ok_or_else(|| LabError::Options("the kernel mapped the floor at zero".into()))?;
-        let memory = Self { start, len, mapped };
+        let memory = Self { start, len, mapped, range, reserved };
         if !huge {
             // Otherwise a machine that gives huge pages to every memfd would give them here too.
             memory.advise(Advice::LinuxNoHugepage, "keep the floor on small pages")?;
@@ -94,7 +113,7 @@ impl Memory {
 impl Drop for Memory {
     fn drop(&mut self) {
         // SAFETY: nothing views the mapping any more: views borrow this value.
-        let unmapped = unsafe { munmap(self.start.as_ptr().cast(), self.mapped) };
+        let unmapped = unsafe { munmap(self.range, self.reserved) };
         debug_assert!(unmapped.is_ok());
     }
 }

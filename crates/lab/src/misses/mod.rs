@@ -209,4 +209,13 @@ mod tests {
         let large = run(1_000_000, 24, 100).unwrap();
         assert!(small.dependent_ns * 1.5 < large.dependent_ns, "{small:?} {large:?}");
     }
+
+    #[test]
+    fn huge_pages_are_real_or_refused() {
+        match Floor::prepare(100_000, 16, 32, Pages::Huge) {
+            Ok(floor) => assert!(floor.huge_kib() * 1024 >= floor.footprint(), "not all collapsed"),
+            // A machine may have no 2 MiB left or may deny them; it must then say so.
+            Err(error) => assert!(error.to_string().contains("huge pages"), "{error}"),
+        }
+    }
 }
