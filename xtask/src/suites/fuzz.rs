@@ -118,10 +118,14 @@ fn drain(stream: &mut TcpStream) -> usize {
     }
 }
 
-/// Half of the requests stay valid, so that the parser gets past the first broken one.
+/// Half of the requests stay valid, so that the parser gets past the first broken one; one in 16 is
+/// random bytes.
 fn request(random: &mut Random, valid: &[&[u8]], bytes: &mut Vec<u8>) {
     let mut one = valid[random.below(valid.len())].to_vec();
-    if random.below(2) == 0 {
+    let choice = random.below(16);
+    if choice == 0 {
+        one = (0..random.below(200)).map(|_| random.next() as u8).collect();
+    } else if choice < 8 {
         for _ in 0..=random.below(3) {
             mutate(random, &mut one);
         }
