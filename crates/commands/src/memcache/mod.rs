@@ -31,6 +31,8 @@ use dolium_protocol::memcache::{Refusal, Request, write};
 
 /// The version whose behaviour this is.
 pub const VERSION: &str = "1.6.18";
+/// A server is ended by who started it.
+const SHUTDOWN_DISABLED: &str = "ERROR: shutdown not enabled";
 /// Longest key, also when it was written in base64.
 pub(crate) const KEY_BUFFER: KeyBuffer = [0; std::mem::size_of::<KeyBuffer>()];
 
@@ -72,6 +74,10 @@ pub fn run(context: &mut McContext<'_>, request: &Request<'_>) -> Flow {
         }
         Request::MetaNoop => {
             write::line(context.out, "MN");
+            Flow::Continue
+        }
+        Request::Refused { refusal: Refusal::InvalidShutdownMode, .. } => {
+            write::line(context.out, SHUTDOWN_DISABLED);
             Flow::Continue
         }
         Request::Refused { refusal, noreply } => {
@@ -175,7 +181,7 @@ fn text_other(context: &mut McContext<'_>, command: Command<'_>) -> Flow {
             }
         }
         Command::Quit => return Flow::Close,
-        Command::Shutdown { .. } => ("ERROR: shutdown not enabled", false),
+        Command::Shutdown { .. } => (SHUTDOWN_DISABLED, false),
         Command::Administration { .. } => ("ERROR", false),
         Command::Get { .. } | Command::Store { .. } => unreachable!("run by `text`"),
     };

@@ -21,6 +21,13 @@ pub(super) fn run(context: &mut McContext<'_>, mut arguments: Words<'_>) {
         Some(b"items") => items(context),
         Some(b"slabs") => slabs(context),
         Some(b"sizes") => write::stat(context.out, "sizes_status", "disabled"),
+        Some(b"detail") => {
+            let text = match arguments.next() {
+                Some(b"on" | b"off" | b"dump") => "CLIENT_ERROR stats detail is not kept",
+                _ => "CLIENT_ERROR usage: stats detail on|off|dump",
+            };
+            return write::line(context.out, text);
+        }
         Some(b"cachedump") => {
             return write::line(context.out, "CLIENT_ERROR stats cachedump not allowed");
         }

@@ -183,7 +183,10 @@ fn conditional(
             context.tally.add(Count::CasHit);
             Ok(put(guard, db, name, order, data, unique, 0))
         }
-        Mode::Cas if order.stale && order.cas != 0 && order.cas < found.unique => {
+        // Numbers grow, so an item that has none yet was written after whatever the client read.
+        Mode::Cas
+            if order.stale && order.cas != 0 && (found.unique == 0 || order.cas < found.unique) =>
+        {
             context.tally.add(Count::CasHit);
             // The new value is better than none, but was made from what is out of date.
             let put = Put {

@@ -1,0 +1,108 @@
+//! A Memcached connection without a socket: request bytes in, reply bytes out, through the parser,
+//! the commands and a store of its own.
+#![allow(dead_code, reason = "each test file uses its part")]
+
+use dolium_commands::context::Flow;
+use dolium_commands::memcache::{self, Client, McContext, Process, Server, Tally, Totals};
+use dolium_engine::{Db, Engine, EngineOptions, Millis, Session};
+use dolium_protocol::memcache::{Limits, ParseState, Parsed, parse};
+use std::cell::{Cell, RefCell};
+use std::sync::Arc;
+
+/// A server that remembers what it was told.
+#[derive(Default)]
+pub struct FakeServer {
+    pub flush_at: RefCell<Option<Option<Millis>>>,
+    pub verbosity: Cell<u32>,
+    pub resets: Cell<u32>,
+}
+
+impl Server for FakeServer {
+    fn check_password(&self, user: &[u8], password: &[u8]) -> bool {
+        user == b"default" && password == b"secret"
+    }
+    fn process(&self) -> Process {
+        Process { pid: 7, cpu_user_us: 1_500_000, ..Process::default() }
+    }
+    fn totals(&self) -> Totals {
+        Totals::default()
+    }
+    fn reset_statistics(&self) {
+        self.resets.set(self.resets.get() + 1);
+    }
+    fn settings(&self) -> Vec<(&'static str, String)> {
+        vec![("maxbytes", "64".to_owned())]
+    }
+    fn set_verbosity(&self, level: u32) {
+        self.verbosity.set(level);
+    }
+    fn set_max_memory(&self, _bytes: u64) -> Result<(), String> {
+        Ok(())
+    }
+    fn schedule_flush(&self, _db: Db, at: Option<Millis>) {
+        *self.flush_at.borrow_mut() = Some(at);
+    }
+}
+
+pub struct Connection {
+    pub engine: Arc<Engine>,
+    pub session: Session,
+    pub server: FakeServer,
+    pub tally: Tally,
+    pub client: Client,
+    pub now: Millis,
+    pub closed: bool,
+    pub limits: Limits,
+}
+
+impl Connection {
+    pub fn new() -> Self {
+        let options = EngineOptions { max_bytes: 64 << 20, shards: 16, ..Default::default() };
+        let engine = Engine::create(options).expect("an arena of 64 MiB");
+        let session = engine.session().expect("the first session");
+        Connection {
+            engine,
+            session,
+            server: FakeServer::default(),
+            tally: Tally::default(),
+            client: Client { authenticated: true },
+            now: 1_700_000_000_000,
+            closed: false,
+            limits: Limits::default(),
+        }
+    }
+
+    /// The replies to one or more requests.
+    pub fn send(&mut self, input: &[u8]) -> Vec<u8> {
+        let (mut out, mut state, mut at) = (Vec::new(), ParseState::new(), 0);
+        while !self.closed {
+            let Parsed::Complete { request, consumed } =
+                parse(&input[at..], &self.limits, &mut state)
+            else {
+                break;
+            };
+            at += consumed;
+            memcache::prepare(&self.session, &request, |hash| {
+                self.session.prefetch_line(Db(0), hash);
+            });
+            let mut context = McContext {
+                session: &self.session,
+                server: &self.server,
+                tally: &self.tally,
+                client: &mut self.client,
+                db: Db(0),
+                now: self.now,
+                out: &mut out,
+            };
+            self.closed = memcache::run(&mut context, &request) == Flow::Close;
+        }
+        out
+    }
+
+    /// Fails with both texts readable.
+    #[track_caller]
+    pub fn expect(&mut self, input: &str, reply: &str) {
+        let got = self.send(input.as_bytes()).escape_ascii().to_string();
+        assert_eq!(got, reply.as_bytes().escape_ascii().to_string(), "reply to {input:?}");
+    }
+}
