@@ -186,7 +186,7 @@ fn every_value_is_found_and_right_in_both_protocols() {
             let report = ask(&LoadSpec { verify, ..spec(&target) }, &mixed).unwrap();
             assert!(report.operations > 100, "{protocol:?}: {}", report.operations);
             assert_eq!(report.misses, 0);
-            assert!(report.latency.len() > 0);
+            assert!(!report.latency.is_empty());
             assert!(report.client_cpu_ns > 0);
         }
     }
