@@ -25,8 +25,10 @@ pub struct Surroundings {
     pub unix: bool,
     pub server_cores: Vec<usize>,
     pub server_threads: usize,
-    /// The binary that serves Dolium and the null servers.
+    /// The binary that serves Dolium: this one, or another version of it.
     pub dolium: PathBuf,
+    /// This program, which serves the null servers.
+    itself: PathBuf,
     /// Whether children are pinned to `server_cores`.
     pub pinned: bool,
 }
@@ -42,14 +44,12 @@ impl Surroundings {
         fs::create_dir_all(&directory).map_err(|error| {
             LabError::system(format!("make the directory {}", directory.display()), error)
         })?;
-        let dolium = match dolium {
-            Some(path) => path,
-            None => std::env::current_exe()
-                .map_err(|error| LabError::system("find this program's own file", error))?,
-        };
+        let itself = std::env::current_exe()
+            .map_err(|error| LabError::system("find this program's own file", error))?;
+        let dolium = dolium.unwrap_or_else(|| itself.clone());
         let cores = cpu::allowed();
         let server_cores = cores.into_iter().take(server_threads).collect();
-        Ok(Self { directory, unix, server_cores, server_threads, dolium, pinned: true })
+        Ok(Self { directory, unix, server_cores, server_threads, dolium, itself, pinned: true })
     }
 
     /// Cores that the servers leave to the generator; all of them if nothing is left.
@@ -194,7 +194,7 @@ fn command(
         }
         Store::Null | Store::NullUring => {
             let (key, value) = (role.key_bytes.to_string(), role.value_bytes.to_string());
-            let mut command = Command::new(&around.dolium);
+            let mut command = Command::new(&around.itself);
             command.args(["lab", "null", "--op", operation, "--key", &key, "--value", &value]);
             if role.store == Store::NullUring {
                 command.arg("--io-uring");
