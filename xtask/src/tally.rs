@@ -2,6 +2,9 @@
 
 use std::time::Duration;
 
+const REASON_LINES: usize = 40;
+const REASON_COLUMNS: usize = 400;
+
 /// One test that failed, or one suite that could not run at all.
 pub struct Failure {
     pub name: String,
@@ -73,6 +76,12 @@ pub fn summarise(suites: Vec<Timed>) -> crate::Result<()> {
     if total.failures.is_empty() { Ok(()) } else { Err("some tests failed".to_string()) }
 }
 
+/// The reason under its failure, with overlong lines cut: some tests print a value of megabytes.
 fn indented(text: &str) -> String {
-    text.trim_end().replace('\n', "\n    ")
+    let lines = text.trim_end().lines().take(REASON_LINES);
+    let lines = lines.map(|line| match line.char_indices().nth(REASON_COLUMNS) {
+        Some((end, _)) => format!("{} ...", &line[..end]),
+        None => line.to_string(),
+    });
+    lines.collect::<Vec<_>>().join("\n    ")
 }

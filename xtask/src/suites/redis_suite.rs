@@ -32,6 +32,8 @@ struct Unit {
     #[serde(default)]
     alone: Vec<String>,
     #[serde(default)]
+    absent: BTreeMap<String, String>,
+    #[serde(default)]
     skip: BTreeMap<String, String>,
 }
 
@@ -69,7 +71,8 @@ fn run_unit(harness: &Path, tags: &str, unit: &Unit, against: Against, port: u16
     let mut outcome = pass(harness, tags, unit, port, "--skiptest", &left_out)?;
     let unknown: Vec<&&str> =
         left_out.iter().filter(|name| !outcome.skipped.contains(**name)).collect();
-    if !unknown.is_empty() {
+    // A unit that broke off has not come to all its tests: then their names prove nothing.
+    if outcome.tally.failures.is_empty() && !unknown.is_empty() {
         return Err(format!("redis-suite.toml names tests that the unit lacks: {unknown:?}"));
     }
     if against == Against::Dolium && !unit.alone.is_empty() {
@@ -78,7 +81,8 @@ fn run_unit(harness: &Path, tags: &str, unit: &Unit, against: Against, port: u16
         outcome.tally.add(second.tally);
     }
     let mut tally = outcome.tally;
-    tally.skipped = if against == Against::Dolium { unit.skip.len() } else { 0 };
+    let without = unit.skip.len() + unit.absent.len();
+    tally.skipped = if against == Against::Dolium { without } else { 0 };
     let seen = tally.passed + tally.failures.len() + tally.skipped;
     if seen != unit.tests {
         let numbers = format!("{seen} tests came up, the unit has {}", unit.tests);
