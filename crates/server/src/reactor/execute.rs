@@ -46,8 +46,16 @@ impl Reactor {
         if self.batch.is_empty() {
             return;
         }
+        // Most items are named by their home line; for the others the stash line is on its way
+        // by the time that all have been looked at.
+        self.stashed.clear();
         for (db, hash) in &self.batch.keys {
-            self.session.prefetch_item(*db, *hash);
+            if self.session.prefetch_item(*db, *hash) {
+                self.stashed.push((*db, *hash));
+            }
+        }
+        for (db, hash) in &self.stashed {
+            self.session.prefetch_stashed(*db, *hash);
         }
         let batch = std::mem::replace(&mut self.batch, Batch::empty());
         let is_sampled =

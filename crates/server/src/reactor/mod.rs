@@ -25,7 +25,7 @@ use crate::listener::Listener;
 use crate::mailbox::{Mail, Mailbox};
 use crate::server::Server;
 use batch::Batch;
-use dolium_engine::Session;
+use dolium_engine::{Db, Session};
 use dolium_protocol::memcache;
 use dolium_protocol::resp::Limits;
 use rustix::event::epoll::{self, EventData, EventFlags};
@@ -68,6 +68,8 @@ pub struct Reactor {
     time_all: bool,
     timed_rows: Vec<bool>,
     batches: u64,
+    /// Keys of the running batch whose items lie in stash lines.
+    stashed: Vec<(Db, u64)>,
     /// A command that may write has run since changes were last announced.
     wrote: bool,
     mail: Vec<Mail>,
@@ -112,6 +114,7 @@ impl Reactor {
             time_all: false,
             timed_rows: crate::statistics::timed_rows(),
             batches: 0,
+            stashed: Vec::with_capacity(64),
             wrote: false,
             mail: Vec::new(),
             next_thread: 0,
