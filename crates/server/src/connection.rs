@@ -5,8 +5,8 @@ use crate::listener::Door;
 use crate::transport::Transport;
 use dolium_commands::connection::ClientState;
 use dolium_protocol::detect::Protocol;
-use dolium_protocol::memcache;
 use dolium_protocol::resp::ParseState;
+use dolium_protocol::{http, memcache};
 use std::io::ErrorKind;
 use std::sync::Arc;
 
@@ -41,6 +41,7 @@ pub struct Connection {
     pub card: Arc<Card>,
     pub parse: ParseState,
     pub memcache_parse: memcache::ParseState,
+    pub http_parse: http::ParseState,
     pub memcache: dolium_commands::memcache::Client,
     /// Bytes of requests that have not run: an unfinished one, or all while held.
     pub input: Vec<u8>,
@@ -134,13 +135,14 @@ impl Connection {
         Sent::All
     }
 
-    /// Puts the held requests back in front of the input, to be parsed anew.
+    /// Puts requests that were parsed and then held back in front of the input, to be parsed anew.
     pub fn restore_held(&mut self) {
         if !self.held.is_empty() {
             self.held.append(&mut self.input);
             self.input = std::mem::take(&mut self.held);
             self.parse.reset();
             self.memcache_parse = memcache::ParseState::new();
+            self.http_parse = http::ParseState::new();
         }
     }
 

@@ -50,8 +50,6 @@ pub fn run(server: Arc<Server>, session: Session) {
 fn maintain(server: &Server, session: &Session, budget_us: u64) -> Work {
     let stopwatch = Stopwatch::start();
     let work = session.maintain(clock::unix_ms(), budget_us, &|| stopwatch.us());
-    server.statistics.expired_by_maintenance.fetch_add(work.expired, Relaxed);
-    server.statistics.evicted_by_maintenance.fetch_add(work.evicted, Relaxed);
     let threshold = server.config.live.latency_threshold_ms.load(Relaxed);
     let ms = stopwatch.ms();
     if threshold != 0 && ms >= threshold {

@@ -8,6 +8,8 @@ pub const HOT_INPUT_BYTES: usize = 256 * 1024;
 pub const READ_BYTES_MIN: usize = 16 * 1024;
 /// Most one connection may bring in one turn before others are served.
 pub const READ_BYTES_PER_TURN: usize = 64 * 1024;
+/// The same for a connection that receives into a buffer of its own.
+pub const OWN_BUFFER_BYTES_PER_TURN: usize = 1024 * 1024;
 /// Commands that are parsed and prefetched before the first of them runs.
 pub const BATCH_COMMANDS: usize = 32;
 /// Keys beyond the first of each command that a batch prefetches (MGET, MSET, DEL).

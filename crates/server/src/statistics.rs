@@ -113,8 +113,6 @@ pub struct Statistics {
     /// Error replies by their code (`WRONGTYPE`).
     errors: Mutex<BTreeMap<String, u64>>,
     pub sampled: Sampled,
-    pub expired_by_maintenance: AtomicU64,
-    pub evicted_by_maintenance: AtomicU64,
     pub output_limit_disconnections: AtomicU64,
     pub query_limit_disconnections: AtomicU64,
 }
@@ -202,8 +200,6 @@ impl Statistics {
             }
         }
         self.errors.lock().unwrap_or_else(PoisonError::into_inner).clear();
-        self.expired_by_maintenance.store(0, Relaxed);
-        self.evicted_by_maintenance.store(0, Relaxed);
     }
 }
 

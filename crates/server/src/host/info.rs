@@ -190,7 +190,7 @@ fn persistence(server: &Server, out: &mut String) {
         "async_loading" => 0,
         "current_cow_peak" => 0,
         "current_cow_size" => 0,
-        "rdb_changes_since_last_save" => server.statistics.sum(|t| &t.writes),
+        "rdb_changes_since_last_save" => server.engine.statistics().changes,
         "rdb_bgsave_in_progress" => 0,
         "rdb_last_save_time" => server.started_unix_s,
         "rdb_last_bgsave_status" => "ok",
@@ -209,6 +209,7 @@ fn persistence(server: &Server, out: &mut String) {
 
 fn stats(server: &Server, out: &mut String) {
     let statistics = &server.statistics;
+    let engine = server.engine.statistics();
     let sampled = &statistics.sampled;
     let kbps = |bytes: u64| format!("{:.2}", bytes as f64 / 1024.0);
     lines!(out,
@@ -223,13 +224,13 @@ fn stats(server: &Server, out: &mut String) {
         "sync_full" => 0,
         "sync_partial_ok" => 0,
         "sync_partial_err" => 0,
-        "expired_keys" => statistics.expired_by_maintenance.load(Relaxed),
+        "expired_keys" => engine.expired,
         "expired_stale_perc" => "0.00",
         "expired_time_cap_reached_count" => 0,
-        "evicted_keys" => statistics.evicted_by_maintenance.load(Relaxed),
+        "evicted_keys" => engine.evicted,
         "evicted_clients" => 0,
-        "keyspace_hits" => 0,
-        "keyspace_misses" => 0,
+        "keyspace_hits" => engine.hits,
+        "keyspace_misses" => engine.misses,
         "pubsub_channels" => server.pubsub.channel_count(),
         "pubsub_patterns" => server.pubsub.pattern_count(),
         "latest_fork_usec" => 0,

@@ -16,6 +16,7 @@ impl memcache::Server for Server {
     fn process(&self) -> Process {
         let (user, system) = process::processor_seconds();
         let statistics = &self.statistics;
+        let engine = self.engine.statistics();
         Process {
             pid: std::process::id(),
             uptime_s: self.started.ms() / 1000,
@@ -28,8 +29,8 @@ impl memcache::Server for Server {
             threads: self.posts.len() as u64,
             bytes_read: statistics.sum(|t| &t.bytes_in),
             bytes_written: statistics.sum(|t| &t.bytes_out),
-            evictions: statistics.evicted_by_maintenance.load(Relaxed),
-            expired: statistics.expired_by_maintenance.load(Relaxed),
+            evictions: engine.evicted,
+            expired: engine.expired,
         }
     }
 
@@ -40,7 +41,7 @@ impl memcache::Server for Server {
     }
 
     fn reset_statistics(&self) {
-        self.statistics.reset();
+        Host::reset_statistics(self);
     }
 
     fn settings(&self) -> Vec<(&'static str, String)> {

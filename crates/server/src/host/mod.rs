@@ -1,5 +1,6 @@
 //! The server as commands see it.
 
+mod http;
 mod info;
 mod latency;
 mod memcache;
@@ -73,6 +74,7 @@ impl Host for Server {
 
     fn reset_statistics(&self) {
         self.statistics.reset();
+        self.engine.reset_statistics();
     }
 
     fn info(&self, me: &ClientState, sections: &[&[u8]]) -> String {

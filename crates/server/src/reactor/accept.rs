@@ -96,6 +96,7 @@ impl Reactor {
             client,
             card,
             parse: ParseState::new(),
+            http_parse: Default::default(),
             memcache_parse: Default::default(),
             memcache: dolium_commands::memcache::Client { authenticated },
             input: Vec::new(),

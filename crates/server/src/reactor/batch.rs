@@ -73,6 +73,11 @@ impl Batch {
         self.entries.push(Entry { token, what, start, end });
     }
 
+    /// The last entry is a request of this connection: its END is yet to come.
+    pub fn last_is(&self, token: Token) -> bool {
+        self.entries.last().is_some_and(|e| e.token == token && matches!(e.what, What::Run { .. }))
+    }
+
     #[inline]
     pub fn end(&mut self, token: Token, at: usize) {
         self.entries.push(Entry { token, what: What::End, start: at, end: at });

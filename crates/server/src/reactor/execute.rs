@@ -2,33 +2,13 @@
 
 use super::Reactor;
 use super::batch::{Batch, Entry, What};
-use super::request::Request;
+use super::request::{Broken, Request};
+use super::stage::Stage;
 use crate::clock::Stopwatch;
-use crate::connection::{Closing, Connection, Hold, Sent};
+use crate::connection::{Closing, Connection, Hold};
 use crate::limits::*;
-use crate::server::Server;
-use dolium_commands::context::{Context, Flow};
-use dolium_commands::dispatch::{self, Prepared};
-use dolium_commands::memcache::{self as memcache_commands, McContext};
-use dolium_commands::redis::row::{Group, flag};
-use dolium_engine::Session;
-use dolium_protocol::memcache;
+use dolium_protocol::http;
 use dolium_protocol::resp::{ArgVec, RespWriter};
-
-/// What the requests of one connection run with.
-struct Stage<'a> {
-    server: &'a Server,
-    session: &'a Session,
-    slots: &'a [ArgVec],
-    input: &'a [u8],
-    out: &'a mut Vec<u8>,
-    now: u64,
-    thread: usize,
-    time_all: bool,
-    timed_rows: &'a [bool],
-    memcache_limits: &'a memcache::Limits,
-    wrote: bool,
-}
 
 impl Reactor {
     /// Runs what was gathered in the hot buffer, which is free afterwards.
@@ -101,6 +81,7 @@ impl Reactor {
             time_all: self.time_all,
             timed_rows: &self.timed_rows,
             memcache_limits: &self.memcache_limits,
+            http_limits: &self.http_limits,
             wrote: false,
         };
         let mut has_end = false;
@@ -112,24 +93,14 @@ impl Reactor {
                     Request::Memcache { is_write } => {
                         stage.run_memcache(connection, entry, *is_write);
                     }
-                    Request::Broken(_) | Request::BrokenMemcache(_) | Request::Unsupported
-                        if connection.hold != Hold::No || connection.is_closing() => {}
-                    Request::Broken(error) => {
-                        let version = connection.client.resp;
-                        error.write(&mut RespWriter::new(stage.out, version));
-                        connection.closing = Closing::AfterOutput;
-                    }
-                    Request::BrokenMemcache(refusal) => {
-                        if let Some(refusal) = refusal {
-                            refusal.write(stage.out);
-                        }
-                        connection.closing = Closing::AfterOutput;
-                    }
-                    Request::Unsupported => connection.closing = Closing::AfterOutput,
+                    Request::Http { is_write } => stage.run_http(connection, entry, *is_write),
+                    Request::Continue => stage.out.extend_from_slice(http::CONTINUE),
+                    Request::Broken(broken) => answer_broken(connection, broken, stage.out),
                 },
             }
         }
         self.wrote |= stage.wrote;
+        connection.restore_held();
         if has_end {
             self.settle(run[0].token);
         }
@@ -151,137 +122,21 @@ impl Reactor {
     }
 }
 
-impl Stage<'_> {
-    #[inline]
-    fn run(
-        &mut self,
-        connection: &mut Connection,
-        entry: &Entry,
-        slot: usize,
-        prepared: &Prepared,
-    ) {
-        if self.server.pause.is_on() && connection.hold == Hold::No {
-            let may_write = prepared.may_write(&connection.client);
-            self.pause(connection, may_write);
-        }
-        if connection.hold != Hold::No {
-            connection.held.extend_from_slice(&self.input[entry.start..entry.end]);
-            return;
-        }
-        if connection.is_closing() {
-            return;
-        }
-        let args = self.slots[slot].view(&self.input[entry.start..entry.end]);
-        let row = prepared.row();
-        let counters = &self.server.statistics.threads[self.thread];
-        let is_long = entry.end - entry.start > TIMED_ARGUMENT_BYTES;
-        let is_timed =
-            self.time_all || is_long || row.is_none_or(|row| self.timed_rows[usize::from(row.id)]);
-        let stopwatch = is_timed.then(Stopwatch::start);
-        let before = self.out.len();
-        let mut context = Context {
-            session: self.session,
-            host: self.server,
-            client: &mut connection.client,
-            now: self.now,
-            out: self.out,
-        };
-        let flow = dispatch::run(&mut context, prepared, args);
-        if let Some(row) = row {
-            let row_counters = &counters.rows[usize::from(row.id)];
-            row_counters.calls.add(1);
-            if row.flags & flag::WRITE != 0 || row.flags & flag::READONLY == 0 {
-                // EXEC and the like may have written too.
-                self.wrote = true;
-                counters.writes.add(1);
-            } else {
-                counters.reads.add(1);
-            }
-            if let Some(stopwatch) = stopwatch {
-                let ns = stopwatch.ns();
-                row_counters.time(ns, 1);
-                self.server.note_duration(row, ns / 1000, &args, &connection.client);
-            }
-            if matches!(row.group, Group::Connection | Group::PubSub | Group::Transactions)
-                || connection.client.gate != 0
-            {
-                connection.card.describe(&connection.client);
+/// The peer does not speak its protocol: it is told so in its turn, and the connection ends.
+#[cold]
+fn answer_broken(connection: &mut Connection, broken: &Broken, out: &mut Vec<u8>) {
+    if connection.hold != Hold::No || connection.is_closing() {
+        return;
+    }
+    match broken {
+        Broken::Resp(error) => error.write(&mut RespWriter::new(out, connection.client.resp)),
+        Broken::Memcache(refusal) => {
+            if let Some(refusal) = refusal {
+                refusal.write(out);
             }
         }
-        if self.out.get(before) == Some(&b'-') {
-            let ran = prepared.is_sound();
-            self.server.statistics.note_error(self.thread, row, &self.out[before..], ran);
-        }
-        if flow == Flow::Close {
-            connection.closing = Closing::AfterOutput;
-        }
-        if self.out.len() >= SEND_BYTES {
-            self.send_early(connection);
-        }
+        Broken::Http(error) => error.write(out),
+        Broken::Unsupported => {}
     }
-
-    fn run_memcache(&mut self, connection: &mut Connection, entry: &Entry, is_write: bool) {
-        if self.server.pause.is_on() && connection.hold == Hold::No {
-            self.pause(connection, is_write);
-        }
-        let bytes = &self.input[entry.start..entry.end];
-        if connection.hold != Hold::No {
-            connection.held.extend_from_slice(bytes);
-            return;
-        }
-        if connection.is_closing() {
-            return;
-        }
-        let counters = &self.server.statistics.threads[self.thread];
-        let mut state = memcache::ParseState::new();
-        let parsed = memcache::parse(bytes, self.memcache_limits, &mut state);
-        let memcache::Parsed::Complete { request, .. } = parsed else { return };
-        let mut context = McContext {
-            session: self.session,
-            server: self.server,
-            tally: &counters.tally,
-            client: &mut connection.memcache,
-            db: MEMCACHE_DB,
-            now: self.now,
-            out: self.out,
-        };
-        let flow = memcache_commands::run(&mut context, &request);
-        if is_write {
-            self.wrote = true;
-            counters.writes.add(1);
-        } else {
-            counters.reads.add(1);
-        }
-        if flow == Flow::Close {
-            connection.closing = Closing::AfterOutput;
-        }
-        if self.out.len() >= SEND_BYTES {
-            self.send_early(connection);
-        }
-    }
-
-    /// Much has been answered already: it is sent, and a peer that does not read waits.
-    #[cold]
-    fn send_early(&mut self, connection: &mut Connection) {
-        let bytes = self.out.len() as u64;
-        self.server.statistics.threads[self.thread].bytes_out.add(bytes);
-        match connection.send(self.out) {
-            Sent::All => {}
-            Sent::Partly if connection.unsent() > OUTPUT_HIGH_WATER => {
-                connection.hold = Hold::Output;
-            }
-            Sent::Partly => {}
-            Sent::Gone => connection.closing = Closing::Now,
-        }
-    }
-
-    #[cold]
-    fn pause(&self, connection: &mut Connection, may_write: bool) {
-        let now_ms = self.server.unix_us() / 1000;
-        if self.server.pause.holds(now_ms, may_write) {
-            connection.hold = Hold::Pause;
-            connection.card.held.store(true, std::sync::atomic::Ordering::Relaxed);
-            self.server.pause.count_held();
-        }
-    }
+    connection.closing = Closing::AfterOutput;
 }

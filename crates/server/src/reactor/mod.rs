@@ -14,9 +14,11 @@ mod batch;
 mod execute;
 mod intake;
 mod mail;
+mod parse;
 mod request;
 mod settle;
 mod slab;
+mod stage;
 
 use crate::clients::Token;
 use crate::clock;
@@ -26,8 +28,8 @@ use crate::mailbox::{Mail, Mailbox};
 use crate::server::Server;
 use batch::Batch;
 use dolium_engine::{Db, Session};
-use dolium_protocol::memcache;
 use dolium_protocol::resp::Limits;
+use dolium_protocol::{http, memcache};
 use rustix::event::epoll::{self, EventData, EventFlags};
 use rustix::time::Timespec;
 use slab::Slab;
@@ -64,6 +66,7 @@ pub struct Reactor {
     now: u64,
     limits: Limits,
     memcache_limits: memcache::Limits,
+    http_limits: http::Limits,
     config_version: u64,
     time_all: bool,
     timed_rows: Vec<bool>,
@@ -110,6 +113,7 @@ impl Reactor {
             now: clock::unix_ms(),
             limits: Limits::default(),
             memcache_limits: memcache::Limits::default(),
+            http_limits: http::Limits::default(),
             config_version: u64::MAX,
             time_all: false,
             timed_rows: crate::statistics::timed_rows(),
@@ -219,6 +223,7 @@ impl Reactor {
             .with_bulk_bytes_max(live.bulk_bytes_max.load(Relaxed))
             .with_request_bytes_max(live.query_buffer_max.load(Relaxed) as usize);
         self.memcache_limits.value_bytes_max = live.memcache_value_max.load(Relaxed) as usize;
+        self.http_limits.body_bytes_max = live.bulk_bytes_max.load(Relaxed) as usize;
         let slower_than = live.slowlog_slower_than_us.load(Relaxed);
         self.time_all = (0..SLOWLOG_TIMES_ALL_BELOW_US).contains(&slower_than);
     }

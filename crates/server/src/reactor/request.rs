@@ -1,6 +1,7 @@
 //! One parsed request of any protocol, as a batch keeps it.
 
 use dolium_commands::dispatch::Prepared;
+use dolium_protocol::http::HttpError;
 use dolium_protocol::memcache::Refusal;
 use dolium_protocol::resp::ParseError;
 
@@ -11,9 +12,21 @@ pub enum Request {
     Memcache {
         is_write: bool,
     },
+    /// The same.
+    Http {
+        is_write: bool,
+    },
+    /// An HTTP client waits to be asked for the body.
+    Continue,
     /// What came is not the protocol: answered in its turn, then the connection is closed.
-    Broken(ParseError),
-    BrokenMemcache(Option<Refusal>),
-    /// The peer speaks something that no door understands.
+    Broken(Broken),
+}
+
+#[derive(Clone, Copy)]
+pub enum Broken {
+    Resp(ParseError),
+    Memcache(Option<Refusal>),
+    Http(HttpError),
+    /// Memcached's binary protocol, which has no text to refuse it with.
     Unsupported,
 }

@@ -1,0 +1,216 @@
+//! From received bytes to requests in the batch; first pass: their index lines are asked for.
+
+use super::Reactor;
+use super::request::{Broken, Request};
+use crate::clients::Token;
+use crate::connection::Hold;
+use crate::limits::*;
+use dolium_commands::dispatch::{self, Prepared};
+use dolium_commands::http as http_commands;
+use dolium_commands::memcache as memcache_commands;
+use dolium_engine::{Db, Session};
+use dolium_protocol::Parse;
+use dolium_protocol::detect::{Detected, Protocol, detect};
+use dolium_protocol::http::Method;
+use dolium_protocol::resp::{self, Args};
+use dolium_protocol::{http, memcache};
+
+/// How far parsing came.
+pub(super) struct Progress {
+    /// Everything before has become requests.
+    pub at: usize,
+    /// Bytes that the unfinished request there needs, at least.
+    pub need: usize,
+}
+
+impl Reactor {
+    /// Parses requests of one connection into the batch, which runs whenever it is full.
+    pub(super) fn parse(
+        &mut self,
+        token: Token,
+        input: &[u8],
+        start: usize,
+        end: usize,
+    ) -> Progress {
+        let mut at = start;
+        let mut need = 0;
+        let mut gathered = false;
+        while at < end {
+            if self.batch.is_full() {
+                self.run_batch_over(input);
+            }
+            let Some(connection) = self.slab.get(token) else { return Progress { at: end, need } };
+            if connection.hold != Hold::No || connection.is_closing() {
+                break;
+            }
+            let protocol = match connection.protocol {
+                Some(protocol) => protocol,
+                None => match detect(&input[at..end], connection.door) {
+                    Detected::Is(protocol) => *connection.protocol.insert(protocol),
+                    Detected::NeedMore => break,
+                },
+            };
+            let before = at;
+            let progress = match protocol {
+                Protocol::Resp => self.parse_resp(token, input, at, end),
+                Protocol::MemcacheText => self.parse_memcache(token, input, at, end),
+                Protocol::Http => self.parse_http(token, input, at, end),
+                Protocol::MemcacheBinary => {
+                    self.batch.push(token, Request::Broken(Broken::Unsupported), at, end);
+                    Progress { at: end, need: 0 }
+                }
+            };
+            (at, need) = (progress.at, progress.need);
+            gathered |= at > before;
+            if need != 0 {
+                break;
+            }
+        }
+        let at_end = self.slab.get(token).is_some_and(|connection| connection.at_end);
+        // HTTP's "100 Continue" is an answer without a request having been used up.
+        let is_asked = self.batch.last_is(token);
+        if gathered || at_end || is_asked {
+            self.batch.end(token, at);
+        }
+        Progress { at, need }
+    }
+
+    /// RESP requests, until the batch is full or the input is used up.
+    fn parse_resp(&mut self, token: Token, input: &[u8], mut at: usize, end: usize) -> Progress {
+        let Some(connection) = self.slab.get(token) else { return Progress { at: end, need: 0 } };
+        let authenticated = connection.client.authenticated();
+        let limits = self.limits.with_authenticated(authenticated);
+        let db = connection.client.db;
+        let engine = self.session.engine();
+        while at < end && !self.batch.is_full() {
+            let slot = &mut self.batch.slots[self.batch.used];
+            match resp::parse(&input[at..end], &limits, &mut connection.parse, slot) {
+                Parse::Complete { consumed } => {
+                    let is_empty = slot.is_empty();
+                    if !is_empty {
+                        let args = slot.view(&input[at..end]);
+                        let prepared = dispatch::prepare(engine, &args);
+                        prefetch(&self.session, db, &prepared, &args, &mut self.batch.keys);
+                        self.batch.push(token, Request::Redis(prepared), at, at + consumed);
+                    }
+                    at += consumed;
+                    if !authenticated && !is_empty {
+                        // It may be AUTH, and what follows is read with other limits then.
+                        self.run_batch_over(input);
+                        break;
+                    }
+                }
+                Parse::Incomplete { need_at_least } => {
+                    return Progress { at, need: need_at_least };
+                }
+                Parse::Error(error) => {
+                    self.batch.push(token, Request::Broken(Broken::Resp(error)), at, end);
+                    at = end;
+                }
+            }
+        }
+        Progress { at, need: 0 }
+    }
+
+    /// Memcached's requests, until the batch is full or the input is used up.
+    fn parse_memcache(
+        &mut self,
+        token: Token,
+        input: &[u8],
+        mut at: usize,
+        end: usize,
+    ) -> Progress {
+        let Some(connection) = self.slab.get(token) else { return Progress { at: end, need: 0 } };
+        while at < end && !self.batch.is_full() {
+            let state = &mut connection.memcache_parse;
+            match memcache::parse(&input[at..end], &self.memcache_limits, state) {
+                memcache::Parsed::Complete { request, consumed } => {
+                    if request != memcache::Request::Nothing {
+                        memcache_commands::prepare(&self.session, &request, |hash| {
+                            if self.batch.keys.len() < BATCH_COMMANDS + BATCH_EXTRA_KEYS {
+                                self.session.prefetch_line(MEMCACHE_DB, hash);
+                                self.batch.keys.push((MEMCACHE_DB, hash));
+                            }
+                        });
+                        let request = Request::Memcache { is_write: may_write(&request) };
+                        self.batch.push(token, request, at, at + consumed);
+                    }
+                    at += consumed;
+                }
+                memcache::Parsed::Incomplete { need_at_least } => {
+                    return Progress { at, need: need_at_least };
+                }
+                memcache::Parsed::Close(refusal) => {
+                    self.batch.push(token, Request::Broken(Broken::Memcache(refusal)), at, end);
+                    at = end;
+                }
+            }
+        }
+        Progress { at, need: 0 }
+    }
+
+    /// Web requests, until the batch is full or the input is used up.
+    fn parse_http(&mut self, token: Token, input: &[u8], mut at: usize, end: usize) -> Progress {
+        let Some(connection) = self.slab.get(token) else { return Progress { at: end, need: 0 } };
+        while at < end && !self.batch.is_full() {
+            let state = &mut connection.http_parse;
+            match http::parse(&input[at..end], &self.http_limits, state) {
+                http::Parsed::Complete { request, consumed } => {
+                    if let Some((db, hash)) = http_commands::prepare(&self.session, &request) {
+                        self.session.prefetch_line(db, hash);
+                        self.batch.keys.push((db, hash));
+                    }
+                    let is_write = !matches!(request.method, Method::Get | Method::Head);
+                    self.batch.push(token, Request::Http { is_write }, at, at + consumed);
+                    at += consumed;
+                }
+                http::Parsed::Incomplete { need_at_least, send_continue } => {
+                    if send_continue {
+                        self.batch.push(token, Request::Continue, at, at);
+                    }
+                    return Progress { at, need: need_at_least };
+                }
+                http::Parsed::Error(error) => {
+                    self.batch.push(token, Request::Broken(Broken::Http(error)), at, end);
+                    at = end;
+                }
+            }
+        }
+        Progress { at, need: 0 }
+    }
+}
+
+/// May a request change data: what CLIENT PAUSE WRITE holds back.
+fn may_write(request: &memcache::Request<'_>) -> bool {
+    use memcache::{meta::Verb, text::Command};
+    !matches!(
+        request,
+        memcache::Request::Text(Command::Get { .. } | Command::Stats { .. } | Command::Version)
+            | memcache::Request::MetaNoop
+            | memcache::Request::Refused { .. }
+    ) && !matches!(request, memcache::Request::Meta(c) if c.verb == Verb::Debug)
+}
+
+/// First pass: the index lines of the request's keys are asked for.
+#[inline]
+fn prefetch(
+    session: &Session,
+    db: Db,
+    prepared: &Prepared,
+    args: &Args<'_>,
+    keys: &mut Vec<(Db, u64)>,
+) {
+    let Some(hash) = prepared.key_hash() else { return };
+    session.prefetch_line(db, hash);
+    keys.push((db, hash));
+    if prepared.row().is_some_and(|row| row.keys.last != 1) {
+        for key in prepared.other_keys(args) {
+            if keys.len() >= BATCH_COMMANDS + BATCH_EXTRA_KEYS {
+                return;
+            }
+            let hash = session.engine().key(key).hash();
+            session.prefetch_line(db, hash);
+            keys.push((db, hash));
+        }
+    }
+}
