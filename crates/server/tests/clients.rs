@@ -1,0 +1,113 @@
+//! What one client does to others: messages, pauses, kills; and the server's end.
+
+mod door;
+
+use dolium_server::listener::Door;
+use door::House;
+use std::time::{Duration, Instant};
+
+#[test]
+fn messages_reach_subscribers_of_every_thread() {
+    let house = House::open(&["threads 2"]);
+    let mut subscribers: Vec<_> = (0..6).map(|_| house.client()).collect();
+    for one in &mut subscribers {
+        one.ask("SUBSCRIBE n\r\n", "*3\r\n$9\r\nsubscribe\r\n$1\r\nn\r\n:1\r\n");
+    }
+    let mut by_pattern = house.client();
+    by_pattern.ask("PSUBSCRIBE *\r\n", "*3\r\n$10\r\npsubscribe\r\n$1\r\n*\r\n:1\r\n");
+    let mut speaker = house.client();
+    for n in 0..50 {
+        speaker.ask(&format!("PUBLISH n m{n:02}\r\n"), ":7\r\n");
+    }
+    for one in &mut subscribers {
+        for n in 0..50 {
+            one.expect(&format!("*3\r\n$7\r\nmessage\r\n$1\r\nn\r\n$3\r\nm{n:02}\r\n"));
+        }
+    }
+    by_pattern.expect("*4\r\n$8\r\npmessage\r\n$1\r\n*\r\n$1\r\nn\r\n$3\r\nm00\r\n");
+}
+
+#[test]
+fn notifications_tell_of_writes_through_every_door_and_of_expiry() {
+    let house = House::open(&["notify-keyspace-events KEA"]);
+    let mut subscriber = house.client();
+    subscriber.ask(
+        "PSUBSCRIBE __keyevent@*\r\n",
+        "*3\r\n$10\r\npsubscribe\r\n$12\r\n__keyevent@*\r\n:1\r\n",
+    );
+    let mut told = |event: &str, key: &str| {
+        let channel = format!("__keyevent@0__:{event}");
+        subscriber.expect(&format!(
+            "*4\r\n$8\r\npmessage\r\n$12\r\n__keyevent@*\r\n${}\r\n{channel}\r\n${}\r\n{key}\r\n",
+            channel.len(),
+            key.len()
+        ));
+    };
+    let mut redis = house.client();
+    redis.ask("SET a 1 PX 50\r\n", "+OK\r\n");
+    told("set", "a");
+    told("expire", "a");
+    told("expired", "a");
+    let mut memcached = house.client_of(Door::Memcached);
+    memcached.ask("set b 0 0 1\r\nx\r\n", "STORED\r\n");
+    told("set", "b");
+    redis.ask("DEL b\r\n", ":1\r\n");
+    told("del", "b");
+}
+
+#[test]
+fn a_pause_holds_writes_and_lets_them_go_in_order() {
+    let house = House::open(&["threads 2"]);
+    let mut admin = house.client();
+    admin.ask("SET p 0\r\n", "+OK\r\n");
+    admin.ask("CLIENT PAUSE 300 WRITE\r\n", "+OK\r\n");
+    let begun = Instant::now();
+    let mut reader = house.client();
+    reader.ask("GET p\r\n", "$1\r\n0\r\n");
+    assert!(begun.elapsed() < Duration::from_millis(250));
+    let mut writer = house.client();
+    writer.send(b"INCR p\r\nGET p\r\nINCR p\r\nIN");
+    writer.send(b"CR p\r\n");
+    writer.expect(":1\r\n$1\r\n1\r\n:2\r\n:3\r\n");
+    assert!(begun.elapsed() >= Duration::from_millis(290));
+    admin.ask("CLIENT PAUSE 100000 WRITE\r\n", "+OK\r\n");
+    writer.send(b"INCR p\r\n");
+    std::thread::sleep(Duration::from_millis(50));
+    admin.ask("CLIENT UNPAUSE\r\n", "+OK\r\n");
+    writer.expect(":4\r\n");
+}
+
+#[test]
+fn a_killed_client_is_closed_wherever_it_is() {
+    let house = House::open(&["threads 2"]);
+    let mut clients: Vec<_> = (0..4).map(|_| house.client()).collect();
+    for (n, one) in clients.iter_mut().enumerate() {
+        one.ask(&format!("CLIENT SETNAME c{n}\r\n"), "+OK\r\n");
+    }
+    let mut admin = house.client();
+    admin.ask("CLIENT KILL TYPE normal\r\n", ":4\r\n");
+    for one in clients {
+        assert!(one.take_all().is_empty());
+    }
+    admin.ask("PING\r\n", "+PONG\r\n");
+}
+
+#[test]
+fn the_end_sends_what_was_answered_and_takes_the_socket_away() {
+    let path = std::env::temp_dir().join(format!("dolium-end-{}.sock", std::process::id()));
+    let house = House::open(&["threads 2", &format!("unixsocket {}", path.display())]);
+    let mut over_unix: Vec<_> =
+        (0..4).map(|_| std::os::unix::net::UnixStream::connect(&path).unwrap()).collect();
+    for one in &mut over_unix {
+        use std::io::{Read, Write};
+        one.write_all(b"PING\r\n").unwrap();
+        let mut reply = [0; 7];
+        one.read_exact(&mut reply).unwrap();
+        assert_eq!(&reply, b"+PONG\r\n");
+    }
+    let mut client = house.client();
+    client.send(b"SET a 1\r\nSHUTDOWN NOSAVE\r\n");
+    assert_eq!(client.take_all(), b"+OK\r\n");
+    drop(house);
+    assert!(!path.exists());
+}

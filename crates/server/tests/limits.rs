@@ -1,0 +1,127 @@
+//! Limits on clients: how many, how slow, how large, how long.
+
+mod door;
+
+use dolium_server::listener::Door;
+use door::House;
+use std::time::{Duration, Instant};
+
+#[test]
+fn one_client_too_many_is_told_so() {
+    let house = House::open(&["maxclients 2"]);
+    let mut first = house.client();
+    first.ask("PING\r\n", "+PONG\r\n");
+    let mut second = house.client();
+    second.ask("PING\r\n", "+PONG\r\n");
+    let third = house.client();
+    assert_eq!(third.take_all(), b"-ERR max number of clients reached\r\n");
+    drop(second);
+    // Its place is free as soon as the server has seen the end.
+    let begun = Instant::now();
+    loop {
+        let mut again = house.client();
+        again.send(b"PING\r\n");
+        if again.take(5) == b"+PONG" {
+            break;
+        }
+        assert!(begun.elapsed() < Duration::from_secs(5));
+    }
+    first.ask("PING\r\n", "+PONG\r\n");
+}
+
+#[test]
+fn a_slow_reader_stalls_nobody_and_gets_everything() {
+    let house = House::open(&["maxmemory 100mb"]);
+    let mut slow = house.client();
+    let value = "x".repeat(100_000);
+    slow.ask(&format!("*3\r\n$3\r\nSET\r\n$3\r\nbig\r\n$100000\r\n{value}\r\n"), "+OK\r\n");
+    let count = 300;
+    slow.send(&b"GET big\r\n".repeat(count));
+    std::thread::sleep(Duration::from_millis(100));
+    let begun = Instant::now();
+    let mut other = house.client();
+    for _ in 0..200 {
+        other.ask("PING\r\n", "+PONG\r\n");
+    }
+    assert!(begun.elapsed() < Duration::from_secs(2));
+    let held = house.running.server.buffers.used();
+    assert!(held < 4 << 20, "{held} bytes wait for one slow reader");
+    for _ in 0..count {
+        slow.expect("$100000\r\n");
+        assert!(slow.take(100_000).iter().all(|b| *b == b'x'));
+        slow.expect("\r\n");
+    }
+}
+
+#[test]
+fn a_subscriber_that_does_not_read_is_closed_at_its_limit() {
+    let house = House::open(&["client-output-buffer-limit pubsub 1mb 0 0"]);
+    let mut deaf = house.client();
+    deaf.ask("SUBSCRIBE news\r\n", "*3\r\n$9\r\nsubscribe\r\n$4\r\nnews\r\n:1\r\n");
+    let mut speaker = house.client();
+    let payload = "n".repeat(50_000);
+    let publish = format!("PUBLISH news {payload}\r\n");
+    let begun = Instant::now();
+    loop {
+        speaker.send(publish.as_bytes());
+        match speaker.take(4).as_slice() {
+            b":0\r\n" => break,
+            reply => assert_eq!(reply, b":1\r\n"),
+        }
+        assert!(begun.elapsed() < Duration::from_secs(20), "it was never closed");
+    }
+    let used = house.running.server.buffers.used();
+    assert!(used < 1 << 20, "{used} bytes are still held");
+}
+
+#[test]
+fn idle_clients_are_closed_and_subscribers_are_not() {
+    let house = House::open(&["timeout 1"]);
+    let mut subscriber = house.client();
+    subscriber.ask("SUBSCRIBE a\r\n", "*3\r\n$9\r\nsubscribe\r\n$1\r\na\r\n:1\r\n");
+    let idle = house.client();
+    let begun = Instant::now();
+    assert!(idle.take_all().is_empty());
+    assert!(begun.elapsed() > Duration::from_millis(900));
+    subscriber.ask("PING\r\n", "*2\r\n$4\r\npong\r\n$0\r\n\r\n");
+}
+
+#[test]
+fn many_large_requests_share_the_budget_and_all_succeed() {
+    let house = House::open(&["maxmemory 200mb", "client-buffers-max 4mb", "threads 2"]);
+    let value = "z".repeat(1_000_000);
+    std::thread::scope(|scope| {
+        for n in 0..24 {
+            let (house, value) = (&house, &value);
+            scope.spawn(move || {
+                let mut client = house.client();
+                for round in 0..3 {
+                    let request =
+                        format!("*3\r\n$3\r\nSET\r\n$4\r\nk{n:02}{round}\r\n$1000000\r\n");
+                    client.send(request.as_bytes());
+                    client.send(value.as_bytes());
+                    client.ask("\r\n", "+OK\r\n");
+                }
+            });
+        }
+    });
+    let mut client = house.client();
+    client.ask("DBSIZE\r\n", ":72\r\n");
+}
+
+#[test]
+fn http_asks_for_a_body_and_serves_metrics() {
+    let house = House::open(&[]);
+    let mut client = house.client_of(Door::Http);
+    client.ask(
+        "PUT /keys/a HTTP/1.1\r\nHost: x\r\nContent-Length: 5\r\nExpect: 100-continue\r\n\r\n",
+        "HTTP/1.1 100 Continue\r\n\r\n",
+    );
+    client.ask("hello", "HTTP/1.1 20");
+    let mut redis = house.client();
+    redis.ask("GET a\r\n", "$5\r\nhello\r\n");
+    let mut other = house.client();
+    other.send(b"GET /metrics HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n");
+    let text = String::from_utf8(other.take_all()).unwrap();
+    assert!(text.contains("\ndolium_keys{db=\"0\"} 1\n"), "{text}");
+}
