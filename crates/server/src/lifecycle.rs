@@ -217,27 +217,7 @@ fn open_doors(config: &Config, threads: usize) -> Result<Vec<Vec<Listener>>, Sta
         if port == 0 && !config.takes_free_ports {
             continue;
         }
-        for word in config.get("bind").split_whitespace() {
-            let (is_optional, host) = match word.strip_prefix('-') {
-                Some(host) => (true, host),
-                None => (false, word),
-            };
-            let ip = parse_host(host).map_err(|reason| ConfigFailure::new("bind", reason))?;
-            let address = SocketAddr::new(ip, port);
-            match listener::listen_tcp(address, door, threads, backlog) {
-                Ok(listeners) => doors.push(listeners),
-                Err(error)
-                    if is_optional
-                        && matches!(
-                            error.raw_os_error(),
-                            Some(code) if [97, 99].contains(&code)
-                        ) => {}
-                Err(error) => {
-                    let address = Address::Tcp(address);
-                    return Err(StartFailure::Door(DoorFailure { address, directive, error }));
-                }
-            }
-        }
+        doors.extend(open_ports(&config.get("bind"), door, directive, port, threads, backlog)?);
     }
     let path = PathBuf::from(config.get("unixsocket"));
     if !path.as_os_str().is_empty() {
@@ -252,6 +232,42 @@ fn open_doors(config: &Config, threads: usize) -> Result<Vec<Vec<Listener>>, Sta
         }
     }
     Ok(doors)
+}
+
+/// The listeners of one door: a list for each address that `bind` names.
+pub fn open_ports(
+    bind: &str,
+    door: Door,
+    directive: &'static str,
+    port: u16,
+    threads: usize,
+    backlog: i32,
+) -> Result<Vec<Vec<Listener>>, StartFailure> {
+    let mut doors = Vec::new();
+    for word in bind.split_whitespace() {
+        let (is_optional, host) = match word.strip_prefix('-') {
+            Some(host) => (true, host),
+            None => (false, word),
+        };
+        let ip = parse_host(host).map_err(|reason| ConfigFailure::new("bind", reason))?;
+        let address = SocketAddr::new(ip, port);
+        match listener::listen_tcp(address, door, threads, backlog) {
+            Ok(listeners) => doors.push(listeners),
+            Err(error) if is_optional && is_no_address(&error) => {}
+            Err(error) => {
+                let address = Address::Tcp(address);
+                return Err(StartFailure::Door(DoorFailure { address, directive, error }));
+            }
+        }
+    }
+    Ok(doors)
+}
+
+/// The machine has no such address, or not even its family.
+fn is_no_address(error: &std::io::Error) -> bool {
+    use rustix::io::Errno;
+    let code = error.raw_os_error();
+    [Errno::AFNOSUPPORT, Errno::ADDRNOTAVAIL].iter().any(|e| code == Some(e.raw_os_error()))
 }
 
 fn parse_host(host: &str) -> Result<IpAddr, String> {

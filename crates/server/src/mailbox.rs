@@ -1,7 +1,7 @@
 //! Messages from one thread to the loop of another: a queue and an eventfd that wakes it.
 
 use crate::clients::Token;
-use crate::listener::Door;
+use crate::listener::{Door, Listener};
 use crate::transport::Transport;
 use rustix::event::{EventfdFlags, eventfd};
 use std::os::fd::OwnedFd;
@@ -29,6 +29,11 @@ pub enum Mail {
         message: Arc<Message>,
     },
     Kill(Token),
+    /// These take the place of the TCP listeners of their door.
+    Relisten {
+        door: Door,
+        listeners: Vec<Listener>,
+    },
     /// CLIENT PAUSE has ended: connections that were held go on.
     Resume,
     /// Once a second: idle clients, soft limits.

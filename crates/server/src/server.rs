@@ -17,7 +17,7 @@ use dolium_commands::redis::slow_arguments;
 use dolium_engine::{Db, Engine, Policy, Session};
 use dolium_protocol::resp::Args;
 use std::io::Read;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU16, AtomicU64, Ordering};
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
 
 pub struct Server {
@@ -38,7 +38,7 @@ pub struct Server {
     /// Forty hexadecimal digits that no other run has.
     pub run_id: String,
     /// The TCP port for Redis clients, as it came out.
-    pub port: u16,
+    pub port: AtomicU16,
     /// Resident bytes before there was any data.
     pub startup_bytes: AtomicU64,
     random: AtomicU64,
@@ -71,7 +71,7 @@ impl Server {
             started: Stopwatch::start(),
             started_unix_s: clock::unix_us() / 1_000_000,
             run_id: random_bytes::<20>()?.iter().map(|b| format!("{b:02x}")).collect(),
-            port,
+            port: AtomicU16::new(port),
             startup_bytes: AtomicU64::new(0),
             random: AtomicU64::new(u64::from_ne_bytes(random_bytes()?)),
             flushes: Mutex::default(),

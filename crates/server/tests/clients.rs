@@ -111,3 +111,58 @@ fn the_end_sends_what_was_answered_and_takes_the_socket_away() {
     drop(house);
     assert!(!path.exists());
 }
+
+#[test]
+fn another_port_may_be_chosen_while_clients_stay() {
+    let house = House::open(&["threads 2"]);
+    let mut client = house.client();
+    let busy = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let taken = busy.local_addr().unwrap().port();
+    client.ask(
+        &format!("CONFIG SET timeout 7 port {taken}\r\n"),
+        "-ERR CONFIG SET failed (possibly related to argument 'port') - \
+         Unable to listen on this port\r\n",
+    );
+    client.ask("CONFIG GET timeout\r\n", "*2\r\n$7\r\ntimeout\r\n$1\r\n0\r\n");
+    drop(busy);
+    client.ask(&format!("CONFIG SET port {taken}\r\n"), "+OK\r\n");
+    let begun = Instant::now();
+    // Each thread opens its own socket when it reads its mail.
+    while std::net::TcpStream::connect(("127.0.0.1", taken)).is_err() {
+        assert!(begun.elapsed() < Duration::from_secs(5));
+    }
+    client.ask("PING\r\n", "+PONG\r\n");
+}
+
+#[test]
+fn what_config_get_shows_may_be_set_again() {
+    let house = House::open(&[]);
+    let mut client = house.client();
+    for (name, value) in house.running.server.config.all() {
+        let is_fixed = dolium_server::config::table::position(name)
+            .map(|at| &dolium_server::config::table::DIRECTIVES[at])
+            .is_some_and(|d| !d.mutable);
+        if is_fixed && !dolium_server::config::table::HERE_ONLY.contains(&name) {
+            continue;
+        }
+        client.send(
+            format!(
+                "*4\r\n$6\r\nCONFIG\r\n$3\r\nSET\r\n${}\r\n{name}\r\n${}\r\n{value}\r\n",
+                name.len(),
+                value.len()
+            )
+            .as_bytes(),
+        );
+        let reply = client.take(5);
+        assert_eq!(reply, b"+OK\r\n", "{name} {value}");
+    }
+}
+
+#[test]
+fn a_threshold_of_zero_logs_the_rest_of_the_same_pipeline() {
+    let house = House::open(&[]);
+    let mut client = house.client();
+    client.send(b"CONFIG SET slowlog-log-slower-than 0\r\nSET k v\r\nGET k\r\nSLOWLOG LEN\r\n");
+    // CONFIG SET itself ran under the old threshold, but ends under the new one.
+    client.expect("+OK\r\n+OK\r\n$1\r\nv\r\n:3\r\n");
+}

@@ -4,6 +4,7 @@
 
 use super::table;
 use super::value::{OutputLimit, parse_output_limits};
+use crate::limits::SLOWLOG_TIMES_ALL_BELOW_US;
 use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU64, Ordering::Relaxed};
 
 #[derive(Debug, Default)]
@@ -13,6 +14,8 @@ pub struct Live {
     pub maxclients: AtomicU64,
     pub hz: AtomicU64,
     pub slowlog_slower_than_us: AtomicI64,
+    /// The slow log's threshold is so low that short commands must be timed too.
+    pub times_all: AtomicBool,
     pub slowlog_max_len: AtomicU64,
     pub latency_threshold_ms: AtomicU64,
     pub latency_tracking: AtomicBool,
@@ -69,7 +72,9 @@ impl Live {
         self.tcp_keepalive_s.store(unsigned("tcp-keepalive"), Relaxed);
         self.maxclients.store(unsigned("maxclients"), Relaxed);
         self.hz.store(unsigned("hz").max(1), Relaxed);
-        self.slowlog_slower_than_us.store(number("slowlog-log-slower-than"), Relaxed);
+        let slower_than = number("slowlog-log-slower-than");
+        self.slowlog_slower_than_us.store(slower_than, Relaxed);
+        self.times_all.store((0..SLOWLOG_TIMES_ALL_BELOW_US).contains(&slower_than), Relaxed);
         self.slowlog_max_len.store(unsigned("slowlog-max-len"), Relaxed);
         self.latency_threshold_ms.store(unsigned("latency-monitor-threshold"), Relaxed);
         self.latency_tracking.store(text("latency-tracking") == "yes", Relaxed);

@@ -111,6 +111,15 @@ impl Config {
 
     /// CONFIG SET: all of it or nothing. Returns the names that changed.
     pub fn set(&self, pairs: &[(&str, &str)]) -> Result<Vec<&'static str>, SetFailure> {
+        self.set_with(pairs, |_| Ok(()))
+    }
+
+    /// As `set`; `apply` sees the new values before they count and may still refuse them.
+    pub fn set_with(
+        &self,
+        pairs: &[(&str, &str)],
+        apply: impl FnOnce(&[String]) -> Result<(), SetFailure>,
+    ) -> Result<Vec<&'static str>, SetFailure> {
         let mut values = self.values();
         let mut changed = Vec::new();
         for (name, text) in pairs {
@@ -120,6 +129,10 @@ impl Config {
             let directive = &DIRECTIVES[at];
             let refuse = |reason| SetFailure::Refused { name: (*name).into(), reason };
             if !directive.mutable {
+                // Tools that write back all that they have read must not stumble over ours.
+                if table::HERE_ONLY.contains(&directive.name) && values[at] == *text {
+                    continue;
+                }
                 return Err(refuse("can't set immutable config".into()));
             }
             if changed.contains(&directive.name) {
@@ -133,6 +146,7 @@ impl Config {
             };
             changed.push(directive.name);
         }
+        apply(&values)?;
         self.put(values);
         Ok(changed)
     }

@@ -33,7 +33,7 @@ pub static DIRECTIVES: &[Directive] = &[
     row("bind", Kind::Words, "127.0.0.1 -::1")
         .fixed()
         .help("Addresses to listen on; a dash before one: go on without it if it is not there."),
-    row("port", int(0, 65535), "6379").fixed().help("TCP port for Redis clients; 0: none."),
+    row("port", int(0, 65535), "6379").help("TCP port for Redis clients; 0: none."),
     row("memcached-port", int(0, 65535), "11211")
         .fixed()
         .help("TCP port for Memcached clients; 0: none."),
@@ -164,12 +164,26 @@ pub static DIRECTIVES: &[Directive] = &[
     row("replica-read-only", Kind::Bool, "yes").alias("slave-read-only"),
     row("replica-serve-stale-data", Kind::Bool, "yes").alias("slave-serve-stale-data"),
     row("replica-priority", int(0, I32), "100").alias("slave-priority"),
+    row("masterauth", Kind::Text, ""),
+    row("masteruser", Kind::Text, ""),
+    row("io-threads-do-reads", Kind::Bool, "no").fixed(),
     row("replicaof", Kind::Words, "").alias("slaveof").fixed(),
     row("cluster-enabled", Kind::Bool, "no").fixed(),
     row("oom-score-adj", Kind::Choice(&["no", "yes", "relative", "absolute"]), "no"),
     row("oom-score-adj-values", Kind::Words, "0 200 800"),
     row("disable-thp", Kind::Bool, "yes").fixed(),
     row("slave-ignore-maxmemory", Kind::Bool, "yes").alias("replica-ignore-maxmemory"),
+];
+
+/// Fixed directives that Redis has not, or can change while it runs.
+pub const HERE_ONLY: [&str; 7] = [
+    "bind",
+    "memcached-port",
+    "http-port",
+    "attach-socket",
+    "pin-threads",
+    "threads",
+    "log-format",
 ];
 
 /// The position of a directive by its name or alias, in any case.

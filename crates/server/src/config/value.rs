@@ -20,10 +20,11 @@ pub fn normalise(kind: Kind, text: &str) -> Result<String, String> {
             in_range(n, min, max).map(|n| n.to_string())
         }
         Kind::BytesOrPercent => match text.strip_suffix('%') {
-            Some(n) => {
-                let n: i64 = n.parse().map_err(|_| "argument must be a memory or percent value")?;
-                in_range(n, 0, 100).map(|n| format!("{n}%"))
-            }
+            Some(n) => match n.parse::<u64>() {
+                Ok(n @ 0..=100) => Ok(format!("{n}%")),
+                Ok(_) => Err("percentage argument must be less or equal to 100".into()),
+                Err(_) => Err("argument must be a memory or percent value".into()),
+            },
             None => parse_bytes(text)
                 .map(|n| n.to_string())
                 .ok_or_else(|| "argument must be a memory or percent value".into()),

@@ -77,7 +77,7 @@ fn server(server: &Server, out: &mut String) {
         "process_id" => std::process::id(),
         "process_supervised" => config.get("supervised"),
         "run_id" => server.run_id,
-        "tcp_port" => server.port,
+        "tcp_port" => server.port.load(Relaxed),
         "server_time_usec" => server.unix_us(),
         "uptime_in_seconds" => uptime_s,
         "uptime_in_days" => uptime_s / 86400,

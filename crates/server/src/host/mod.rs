@@ -7,6 +7,10 @@ mod memcache;
 mod view;
 
 use crate::config::SetFailure;
+use crate::config::table::position;
+use crate::lifecycle::open_ports;
+use crate::limits::BACKLOG_DEFAULT;
+use crate::listener::{Door, Listener};
 use crate::mailbox::Mail;
 use crate::process;
 use crate::server::Server;
@@ -51,7 +55,7 @@ impl Host for Server {
             texts.push((name, value));
         }
         let pairs: Vec<(&str, &str)> = texts.iter().map(|(n, v)| (n.as_str(), *v)).collect();
-        match self.config.set(&pairs) {
+        match self.config.set_with(&pairs, |values| self.rebind(values)) {
             Ok(changed) => {
                 self.after_config(&changed);
                 Ok(())
@@ -187,6 +191,38 @@ impl Host for Server {
 }
 
 impl Server {
+    /// Listens on another port for Redis clients, if the new values say so. Clients stay.
+    fn rebind(&self, values: &[String]) -> Result<(), SetFailure> {
+        let value = |name| position(name).map_or("", |at| values[at].as_str());
+        let port: u16 = value("port").parse().unwrap_or(0);
+        if port == self.port.load(Relaxed) {
+            return Ok(());
+        }
+        let threads = self.posts.len();
+        let backlog = value("tcp-backlog").parse().unwrap_or(BACKLOG_DEFAULT as i32);
+        let mut shares: Vec<Vec<Listener>> = (0..threads).map(|_| Vec::new()).collect();
+        if port != 0 {
+            let doors = open_ports(value("bind"), Door::Redis, "port", port, threads, backlog)
+                .map_err(|failure| {
+                    tracing::warn!(%failure, "CONFIG SET port");
+                    SetFailure::Refused {
+                        name: "port".into(),
+                        reason: "Unable to listen on this port".into(),
+                    }
+                })?;
+            for listeners in doors {
+                for (share, listener) in shares.iter_mut().zip(listeners) {
+                    share.push(listener);
+                }
+            }
+        }
+        for (post, listeners) in self.posts.iter().zip(shares) {
+            post.post(Mail::Relisten { door: Door::Redis, listeners });
+        }
+        self.port.store(port, Relaxed);
+        Ok(())
+    }
+
     /// What a change of parameters brings with it.
     fn after_config(&self, changed: &[&'static str]) {
         self.apply_config();

@@ -4,7 +4,7 @@ use super::Reactor;
 use crate::clients::Card;
 use crate::connection::{Closing, Connection, Hold};
 use crate::limits::*;
-use crate::listener::{self, Address, Door};
+use crate::listener::{self, Address, Door, Listener};
 use crate::mailbox::Mail;
 use crate::transport::Transport;
 use dolium_commands::connection::ClientState;
@@ -125,6 +125,16 @@ impl Reactor {
         tracing::warn!(%error, "no connection can be accepted for a moment");
         self.unlisten();
         self.resting_until = Some(self.now + ACCEPT_REST_MS);
+    }
+
+    /// Another port for one door: CONFIG SET port.
+    pub(super) fn relisten(&mut self, door: Door, listeners: Vec<Listener>) {
+        self.unlisten();
+        self.listeners.retain(|l| l.door != door || matches!(l.address, Address::Unix(_)));
+        self.listeners.extend(listeners);
+        if let Err(error) = self.listen() {
+            tracing::error!(%error, "a new port cannot be watched");
+        }
     }
 
     pub(super) fn unlisten(&self) {

@@ -9,6 +9,7 @@ use crate::connection::{Closing, Connection, Hold};
 use crate::limits::*;
 use dolium_protocol::http;
 use dolium_protocol::resp::{ArgVec, RespWriter};
+use std::sync::atomic::Ordering::Relaxed;
 
 impl Reactor {
     /// Runs what was gathered in the hot buffer, which is free afterwards.
@@ -78,7 +79,6 @@ impl Reactor {
             out: &mut self.out,
             now: self.now,
             thread: self.thread,
-            time_all: self.time_all,
             timed_rows: &self.timed_rows,
             memcache_limits: &self.memcache_limits,
             http_limits: &self.http_limits,
@@ -112,7 +112,7 @@ impl Reactor {
         for entry in entries {
             if let What::Run { request: Request::Redis(prepared), .. } = &entry.what
                 && let Some(row) = prepared.row()
-                && !self.time_all
+                && !self.server.config.live.times_all.load(Relaxed)
                 && !self.timed_rows[usize::from(row.id)]
                 && entry.end - entry.start <= TIMED_ARGUMENT_BYTES
             {

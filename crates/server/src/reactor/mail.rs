@@ -28,6 +28,7 @@ impl Reactor {
                         self.doomed.push(token);
                     }
                 }
+                Mail::Relisten { door, listeners } => self.relisten(door, listeners),
                 Mail::Resume => self.resume_paused(),
                 Mail::Tick => self.tick(),
                 Mail::Stop => self.stop(),

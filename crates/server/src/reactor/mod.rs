@@ -68,7 +68,6 @@ pub struct Reactor {
     memcache_limits: memcache::Limits,
     http_limits: http::Limits,
     config_version: u64,
-    time_all: bool,
     timed_rows: Vec<bool>,
     batches: u64,
     /// Keys of the running batch whose items lie in stash lines.
@@ -115,7 +114,6 @@ impl Reactor {
             memcache_limits: memcache::Limits::default(),
             http_limits: http::Limits::default(),
             config_version: u64::MAX,
-            time_all: false,
             timed_rows: crate::statistics::timed_rows(),
             batches: 0,
             stashed: Vec::with_capacity(64),
@@ -224,8 +222,6 @@ impl Reactor {
             .with_request_bytes_max(live.query_buffer_max.load(Relaxed) as usize);
         self.memcache_limits.value_bytes_max = live.memcache_value_max.load(Relaxed) as usize;
         self.http_limits.body_bytes_max = live.bulk_bytes_max.load(Relaxed) as usize;
-        let slower_than = live.slowlog_slower_than_us.load(Relaxed);
-        self.time_all = (0..SLOWLOG_TIMES_ALL_BELOW_US).contains(&slower_than);
     }
 
     /// Puts a connection behind the others for another turn.

@@ -13,6 +13,7 @@ use dolium_commands::redis::row::{Group, flag};
 use dolium_engine::Session;
 use dolium_protocol::resp::ArgVec;
 use dolium_protocol::{http, memcache};
+use std::sync::atomic::Ordering::Relaxed;
 
 /// What the requests of one connection run with.
 pub(super) struct Stage<'a> {
@@ -23,7 +24,6 @@ pub(super) struct Stage<'a> {
     pub out: &'a mut Vec<u8>,
     pub now: u64,
     pub thread: usize,
-    pub time_all: bool,
     pub timed_rows: &'a [bool],
     pub memcache_limits: &'a memcache::Limits,
     pub http_limits: &'a http::Limits,
@@ -50,9 +50,14 @@ impl Stage<'_> {
         let row = prepared.row();
         let counters = &self.server.statistics.threads[self.thread];
         let is_long = entry.end - entry.start > TIMED_ARGUMENT_BYTES;
-        let is_timed =
-            self.time_all || is_long || row.is_none_or(|row| self.timed_rows[usize::from(row.id)]);
+        let is_timed = self.times_all()
+            || is_long
+            || row.is_none_or(|row| self.timed_rows[usize::from(row.id)]);
         let stopwatch = is_timed.then(Stopwatch::start);
+        if is_timed {
+            // CLIENT LIST shows the request that asks for it among the bytes not yet used up.
+            connection.card.query_bytes.store((entry.end - entry.start) as u64, Relaxed);
+        }
         let before = self.out.len();
         let mut context = Context {
             session: self.session,
@@ -73,6 +78,7 @@ impl Stage<'_> {
                 counters.reads.add(1);
             }
             if let Some(stopwatch) = stopwatch {
+                connection.card.query_bytes.store(0, Relaxed);
                 let ns = stopwatch.ns();
                 row_counters.time(ns, 1);
                 self.server.note_duration(row, ns / 1000, &args, &connection.client);
@@ -141,6 +147,12 @@ impl Stage<'_> {
         self.finish(connection, flow, is_write);
     }
 
+    /// Looked at for every command: CONFIG SET may have run in this very batch.
+    #[inline]
+    fn times_all(&self) -> bool {
+        self.server.config.live.times_all.load(Relaxed)
+    }
+
     fn finish(&mut self, connection: &mut Connection, flow: Flow, is_write: bool) {
         let counters = &self.server.statistics.threads[self.thread];
         if is_write {
@@ -185,7 +197,7 @@ impl Stage<'_> {
         let now_ms = self.server.unix_us() / 1000;
         if self.server.pause.holds(now_ms, may_write) {
             connection.hold = Hold::Pause;
-            connection.card.held.store(true, std::sync::atomic::Ordering::Relaxed);
+            connection.card.held.store(true, Relaxed);
             self.server.pause.count_held();
         }
     }
