@@ -12,13 +12,11 @@
 //! killed between the store and the system call delays, but cannot hang.
 
 use super::atomics::{AtomicU32, Ordering, spin_turn};
+use super::sleep::{SPIN_TURNS, sleep, wake_one};
 
 const FREE: u32 = 0;
 const HELD: u32 = 1;
 const CONTENDED: u32 = 2;
-
-/// Turns to spin before sleeping. Critical sections are mostly shorter than a sleep and a wake.
-const SPIN_TURNS: u32 = if cfg!(any(loom, shuttle, miri)) { 0 } else { 100 };
 
 /// Gives the lock back when dropped.
 #[derive(Debug)]
@@ -81,36 +79,6 @@ fn acquire_slow(word: &AtomicU32) {
     // others still sleep, and a needless wake is the price of never missing one.
     // Acquire: pairs with the Release in `release`.
     while word.swap(CONTENDED, Ordering::Acquire) != FREE {
-        sleep(word);
+        sleep(word, CONTENDED);
     }
 }
-
-#[cfg(not(any(loom, shuttle, miri)))]
-fn sleep(word: &AtomicU32) {
-    use rustix::thread::futex;
-    let limit = futex::Timespec { tv_sec: 0, tv_nsec: 10_000_000 };
-    // Every outcome (woken, value changed, timeout, signal) means the same: look again. The flags
-    // are empty because the word is shared between processes.
-    let _ = futex::wait(word, futex::Flags::empty(), CONTENDED, Some(&limit));
-}
-
-#[cfg(not(any(loom, shuttle, miri)))]
-fn wake_one(word: &AtomicU32) {
-    use rustix::thread::futex;
-    // It fails only for a word that is not mapped, which a reference excludes.
-    let _ = futex::wake(word, futex::Flags::empty(), 1);
-}
-
-/// Models and Miri have no futex; there a sleeper is one that lets the others run.
-#[cfg(any(loom, shuttle))]
-fn sleep(_word: &AtomicU32) {
-    spin_turn();
-}
-
-#[cfg(all(miri, not(any(loom, shuttle))))]
-fn sleep(_word: &AtomicU32) {
-    std::thread::yield_now();
-}
-
-#[cfg(any(loom, shuttle, miri))]
-fn wake_one(_word: &AtomicU32) {}

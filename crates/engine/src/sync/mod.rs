@@ -2,3 +2,4 @@
 
 pub mod atomics;
 pub mod lock;
+pub mod sleep;

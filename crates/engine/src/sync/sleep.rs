@@ -1,0 +1,35 @@
+//! How a thread waits for a word to change: spinning a little, then in the system's futex.
+//!
+//! Kept apart from the lock so that a model can put its own waiting here. The futex is a shared
+//! one: the word may be mapped at another address by whoever wakes us.
+
+use super::atomics::AtomicU32;
+
+/// Turns to spin before sleeping. Critical sections are mostly shorter than a sleep and a wake.
+pub const SPIN_TURNS: u32 = if cfg!(miri) { 1 } else { 100 };
+
+/// Sleeps while the word has this value, until woken, for 10 ms at most. Every outcome (woken,
+/// value changed, timeout, signal) means the same: look again.
+#[cfg(not(miri))]
+pub fn sleep(word: &AtomicU32, value: u32) {
+    use rustix::thread::futex;
+    let limit = futex::Timespec { tv_sec: 0, tv_nsec: 10_000_000 };
+    let _ = futex::wait(word, futex::Flags::empty(), value, Some(&limit));
+}
+
+/// Wakes one thread that sleeps on the word.
+#[cfg(not(miri))]
+pub fn wake_one(word: &AtomicU32) {
+    use rustix::thread::futex;
+    // It fails only for a word that is not mapped, which a reference excludes.
+    let _ = futex::wake(word, futex::Flags::empty(), 1);
+}
+
+/// Miri has no futex of ours; there a sleeper is one that lets the others run.
+#[cfg(miri)]
+pub fn sleep(_word: &AtomicU32, _value: u32) {
+    std::thread::yield_now();
+}
+
+#[cfg(miri)]
+pub fn wake_one(_word: &AtomicU32) {}

@@ -1,0 +1,64 @@
+// What must hold of the lock in every schedule. The including file says which checker runs it.
+//
+// There is no timeout in the models: a wake that gets lost is a deadlock, and the checker says so.
+
+/// Two halves of a value that nobody may see apart.
+struct Pair {
+    word: AtomicU32,
+    left: AtomicU32,
+    right: AtomicU32,
+}
+
+impl Pair {
+    fn new() -> Pair {
+        Pair { word: AtomicU32::new(0), left: AtomicU32::new(0), right: AtomicU32::new(0) }
+    }
+
+    /// Relaxed on purpose: what orders these is the lock alone.
+    fn add_one(&self) {
+        let left = self.left.load(Ordering::Relaxed);
+        assert_eq!(left, self.right.load(Ordering::Relaxed), "seen in between");
+        self.left.store(left + 1, Ordering::Relaxed);
+        self.right.store(left + 1, Ordering::Relaxed);
+    }
+}
+
+fn threads_add(threads: u32, rounds: u32) {
+    let pair = Arc::new(Pair::new());
+    let workers: Vec<_> = (0..threads)
+        .map(|_| {
+            let pair = pair.clone();
+            thread::spawn(move || {
+                for _ in 0..rounds {
+                    let _held = lock::lock(&pair.word);
+                    pair.add_one();
+                }
+            })
+        })
+        .collect();
+    for worker in workers {
+        worker.join().unwrap();
+    }
+    let _held = lock::lock(&pair.word);
+    assert_eq!(pair.left.load(Ordering::Relaxed), threads * rounds);
+}
+
+fn one_tries_while_another_holds() {
+    let pair = Arc::new(Pair::new());
+    let other = pair.clone();
+    let worker = thread::spawn(move || {
+        if lock::try_acquire(&other.word) {
+            other.add_one();
+            lock::release(&other.word);
+            1
+        } else {
+            0
+        }
+    });
+    lock::acquire(&pair.word);
+    pair.add_one();
+    lock::release(&pair.word);
+    let tried = worker.join().unwrap();
+    let _held = lock::lock(&pair.word);
+    assert_eq!(pair.left.load(Ordering::Relaxed), 1 + tried);
+}
