@@ -226,8 +226,9 @@ impl Allocator {
     }
 
     /// Forgets extents at the arena's end of which nothing is committed, and gives back what
-    /// describes them: 17 KiB each.
-    pub(super) fn forget_extents(&self) {
+    /// describes them: 17 KiB each. Returns the bytes given back.
+    pub(super) fn forget_extents(&self) -> u64 {
+        let mut bytes = 0;
         let _held = self.heap_lock();
         let layout = *self.arena.layout();
         let pages = PAGES_PER_EXTENT as u64;
@@ -235,24 +236,27 @@ impl Allocator {
             let extent = self.extent(last);
             let idle = extent.used == 0 && extent.committed == 0 && extent.pending == 0;
             if !idle || extent.flags & (DRAINING | COLLAPSING) != 0 {
-                return;
+                break;
             }
             self.arena.u32_at(KNOWN_EXTENTS_AT).store(last, Relaxed);
             self.clear_summaries(last);
-            shrink(&self.arena, EXTENTS_AT, EXTENT_DESC_BYTES, last);
-            shrink(&self.arena, layout.pages_at, pages * PAGE_DESC_BYTES, last);
-            shrink(&self.arena, layout.bitmaps_at, pages * PAGE_BITMAP_BYTES, last);
+            bytes += shrink(&self.arena, EXTENTS_AT, EXTENT_DESC_BYTES, last);
+            bytes += shrink(&self.arena, layout.pages_at, pages * PAGE_DESC_BYTES, last);
+            bytes += shrink(&self.arena, layout.bitmaps_at, pages * PAGE_BITMAP_BYTES, last);
         }
+        bytes
     }
 }
 
 /// The reverse of `extend`.
-fn shrink(arena: &Arena, area: u64, bytes_per_extent: u64, last: u32) {
+fn shrink(arena: &Arena, area: u64, bytes_per_extent: u64, last: u32) -> u64 {
     let up = |n: u64| (area + n * bytes_per_extent).next_multiple_of(SYSTEM_PAGE);
     let (from, to) = (up(last as u64), up(last as u64 + 1));
-    if to > from && arena.release(from, to - from).is_ok() {
-        arena.discharge(to - from);
+    if to == from || arena.release(from, to - from).is_err() {
+        return 0;
     }
+    arena.discharge(to - from);
+    to - from
 }
 
 /// Commits the system pages of a side array that extent `next` is the first to need. A retry

@@ -151,7 +151,8 @@ mod tests {
             assert!(bucket_start(place) <= nanos, "{nanos}");
             assert!(nanos < bucket_start(place + 1), "{nanos}");
         }
-        assert_eq!(bucket_of(64_000_000_000), 240);
+        assert_eq!(bucket_of((1 << 36) - 1), 240);
+        assert_eq!(bucket_of(1 << 36), 241);
         assert_eq!(bucket_of(u64::MAX), BUCKETS - 1);
     }
 }

@@ -81,8 +81,7 @@ impl Allocator {
                 if empty && bytes <= spare { e.committed } else { 0 }
             });
         }
-        self.forget_extents();
-        released
+        released + self.forget_extents()
     }
 
     /// Asks the system for one huge page in place of one fully committed extent: some 5 ms.
