@@ -6,11 +6,11 @@ use crate::arena::{Mem, Ref};
 use crate::counters::Counter;
 use crate::engine::Engine;
 use crate::index::read::{Contended, Evidence, Hit, View};
+use crate::sync::atomics::AtomicBool;
 use crate::sync::lock;
 use crate::verbs::*;
 use std::cell::{Cell, RefCell};
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
 
 /// Attempts of an optimistic read of several keys before it takes the locks.
 const READ_MANY_ATTEMPTS: usize = 16;

@@ -3,11 +3,11 @@
 //! Private to the server's process. A watcher registers under the lock of the key's shard, so
 //! that every later writer of the key, who takes that lock, sees that there are watchers.
 
-use crate::sync::atomics::AtomicU32;
 use crate::sync::atomics::Ordering::Relaxed;
+use crate::sync::atomics::{AtomicBool, AtomicU32};
 use crate::verbs::Db;
 use std::collections::HashMap;
-use std::sync::atomic::AtomicBool;
+
 use std::sync::{Arc, Mutex};
 
 type Watched = HashMap<Db, HashMap<Box<[u8]>, Vec<Arc<AtomicBool>>>>;
