@@ -15,6 +15,8 @@ pub struct BufferBudget {
     used: AtomicU64,
     /// Bytes that were granted to large requests that are being received.
     reserved: AtomicU64,
+    /// Connections whose large request waits for room.
+    waiting: AtomicU64,
     /// Raised when reserved bytes come back: whoever waits may try again.
     releases: AtomicU64,
 }
@@ -51,6 +53,18 @@ impl BufferBudget {
             self.reserved.fetch_sub(bytes, Relaxed);
             self.releases.fetch_add(1, Relaxed);
         }
+    }
+
+    pub fn begin_waiting(&self) {
+        self.waiting.fetch_add(1, Relaxed);
+    }
+
+    pub fn end_waiting(&self) {
+        self.waiting.fetch_sub(1, Relaxed);
+    }
+
+    pub fn has_waiting(&self) -> bool {
+        self.waiting.load(Relaxed) > 0
     }
 
     /// A connection's own buffers went from `old` to `new` bytes. Returns all that is used now.

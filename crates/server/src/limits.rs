@@ -35,6 +35,10 @@ pub const SAMPLE_BATCHES: u64 = 8;
 pub const SAMPLE_ALWAYS_UP_TO: usize = 4;
 /// Descriptors the server needs besides its clients.
 pub const DESCRIPTORS_RESERVED: u64 = 64;
+/// How soon a large request that found no room in the budget of buffers asks again.
+pub const BUDGET_RETRY_MS: u64 = 5;
+/// How long a client may send nothing of a large request while others wait for its room.
+pub const LARGE_REQUEST_STALL_MS: u64 = 10_000;
 /// How long a listener rests after the process ran out of descriptors.
 pub const ACCEPT_REST_MS: u64 = 100;
 /// Connections taken from a listener before clients are served again.

@@ -189,3 +189,38 @@ fn what_is_read_after_auth_has_the_limits_of_a_known_client() {
     client.send(&both);
     client.expect("+OK\r\n+OK\r\n");
 }
+
+#[test]
+fn a_long_line_and_a_body_in_chunks_need_no_announced_length() {
+    let house = House::open(&[]);
+    let mut memcached = house.client_of(Door::Memcached);
+    memcached.ask("set k 0 0 1\r\nx\r\n", "STORED\r\n");
+    let mut line = String::from("get");
+    for _ in 0..20_000 {
+        line.push_str(" missing k");
+    }
+    memcached.send(line.as_bytes());
+    std::thread::sleep(std::time::Duration::from_millis(20));
+    memcached.send(b"\r\n");
+    let found = "VALUE k 0 1\r\nx\r\n".repeat(20_000);
+    memcached.expect(&found);
+    memcached.expect("END\r\n");
+    let mut http = house.client_of(Door::Http);
+    http.send(b"PUT /keys/chunks HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n");
+    for _ in 0..200 {
+        http.send(b"1388\r\n");
+        http.send(&[b'c'; 5000]);
+        http.send(b"\r\n");
+    }
+    http.send(b"0\r\n\r\n");
+    http.expect("HTTP/1.1 20");
+    let mut redis = house.client();
+    redis.ask("STRLEN chunks\r\n", ":1000000\r\n");
+    // A large value, then a request that arrives in two pieces: the small path takes over again.
+    let large = vec![b'l'; 200_000];
+    let mut request = resp(&[b"SET", b"large", &large]);
+    request.extend(b"*1\r\n$4\r\nPI");
+    redis.send(&request);
+    redis.expect("+OK\r\n");
+    redis.ask("NG\r\n", "+PONG\r\n");
+}

@@ -260,7 +260,7 @@ mod tests {
         assert!(matches!(failure, SetFailure::Refused { ref name, .. } if name == "hz"));
         assert_eq!(config.get("timeout"), "0");
         assert_eq!(config.set(&[("nope", "5")]), Err(SetFailure::Unknown("nope".into())));
-        assert!(matches!(config.set(&[("port", "5")]), Err(SetFailure::Refused { .. })));
+        assert!(matches!(config.set(&[("databases", "5")]), Err(SetFailure::Refused { .. })));
         assert!(matches!(config.set(&[("hz", "5"), ("HZ", "6")]), Err(SetFailure::Refused { .. })));
         assert_eq!(config.set(&[("TIMEOUT", "5")]).unwrap(), ["timeout"]);
         assert_eq!(config.get("timeout"), "5");

@@ -61,6 +61,9 @@ impl Reactor {
             let result = connection.transport.receive_more(&mut input, READ_BYTES_PER_TURN);
             received += note_receipt(connection, result, room);
         }
+        if received > 0 {
+            connection.last_ms = self.now;
+        }
         self.server.statistics.threads[self.thread].bytes_in.add(received as u64);
         let progress = self.parse(token, &input, 0, input.len());
         if self.batch.is_empty() {
@@ -85,17 +88,20 @@ impl Reactor {
     fn keep_rest(&mut self, token: Token, rest: &[u8], need: usize) {
         let Some(connection) = self.slab.get(token) else { return };
         connection.input.extend_from_slice(rest);
+        let len = connection.input.len();
         if need > LEFTOVER_COPY_MAX && need > connection.input.capacity() {
+            let wanted = need.max(len + room_beyond(len, need));
             let budget = self.server.config.live.client_buffers_max.load(Relaxed);
-            let more = need as u64 - connection.reserved.min(need as u64);
+            let more = wanted as u64 - connection.reserved.min(wanted as u64);
             if self.server.buffers.reserve_more(more, connection.reserved, budget) {
                 connection.reserved += more;
-                connection.input.reserve_exact(need - connection.input.len());
+                connection.input.reserve_exact(wanted - len);
             } else {
                 connection.hold = Hold::Budget;
                 self.starved.push(token);
+                self.server.buffers.begin_waiting();
             }
-        } else if need == 0 && connection.input.len() <= LEFTOVER_COPY_MAX {
+        } else if need <= LEFTOVER_COPY_MAX && len <= LEFTOVER_COPY_MAX {
             self.server.buffers.release(std::mem::take(&mut connection.reserved));
         }
         self.count_buffers(token);
@@ -114,6 +120,7 @@ impl Reactor {
         }
         self.releases_seen = releases;
         for token in std::mem::take(&mut self.starved) {
+            self.server.buffers.end_waiting();
             if let Some(connection) = self.slab.get(token)
                 && connection.hold == Hold::Budget
             {
@@ -122,6 +129,12 @@ impl Reactor {
             }
         }
     }
+}
+
+/// Room to receive into beyond `len` bytes, when the request needs `need` at least. Where that is
+/// no announced size but only "more" (a line, a body in chunks), the buffer grows by half.
+fn room_beyond(len: usize, need: usize) -> usize {
+    if need - len < READ_BYTES_MIN { READ_BYTES_MIN.max(len / 2) } else { 0 }
 }
 
 /// Notes what a receive means for the connection; how many bytes came.

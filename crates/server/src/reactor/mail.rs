@@ -3,7 +3,7 @@
 use super::Reactor;
 use crate::clients::Token;
 use crate::connection::{Closing, Hold, Sent};
-use crate::limits::SHUTDOWN_DRAIN_MS;
+use crate::limits::{LARGE_REQUEST_STALL_MS, SHUTDOWN_DRAIN_MS};
 use crate::mailbox::{Mail, Message};
 use dolium_commands::redis::message::{to_channel, to_pattern};
 use std::sync::atomic::Ordering::Relaxed;
@@ -83,6 +83,17 @@ impl Reactor {
             let idle = self.now.saturating_sub(connection.last_ms);
             let may_idle = connection.client.subscriptions() > 0 || connection.hold == Hold::Pause;
             if timeout_ms != 0 && idle > timeout_ms && !may_idle {
+                connection.closing = Closing::Now;
+                self.doomed.push(token);
+            } else if connection.reserved > 0
+                && idle > LARGE_REQUEST_STALL_MS
+                && self.server.buffers.has_waiting()
+            {
+                tracing::warn!(
+                    client = connection.client.id,
+                    addr = connection.client.addr,
+                    "closed: it announced a large request, stopped sending it, and others wait"
+                );
                 connection.closing = Closing::Now;
                 self.doomed.push(token);
             } else if connection.unsent() > 0 {

@@ -201,7 +201,9 @@ impl Reactor {
         if !self.ready.is_empty() || !self.doomed.is_empty() {
             return Some(0);
         }
-        let until = [self.resting_until, self.stop_at].into_iter().flatten().min()?;
+        // Room may come back on another thread, which does not know who waits here.
+        let retry = (!self.starved.is_empty()).then_some(self.now + BUDGET_RETRY_MS);
+        let until = [self.resting_until, self.stop_at, retry].into_iter().flatten().min()?;
         Some(until.saturating_sub(self.now).max(1))
     }
 
