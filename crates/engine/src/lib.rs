@@ -19,6 +19,7 @@ mod item;
 mod journal;
 pub mod limits;
 mod maintenance;
+pub mod published;
 mod reader;
 pub mod ring;
 mod scan;

@@ -7,6 +7,7 @@
 //!   housekeeping expiry, memory ahead of need, rates
 //! ```
 
+pub mod attach;
 pub mod budget;
 pub mod clients;
 pub mod clock;

@@ -1,5 +1,6 @@
 //! From a configuration to a running server, and to its end.
 
+use crate::attach::AttachDoor;
 use crate::config::{Config, ConfigFailure, file};
 use crate::housekeeping;
 use crate::limits::*;
@@ -69,6 +70,8 @@ pub struct Running {
     pub server: Arc<Server>,
     /// What it listens on: each address once.
     pub doors: Vec<(Door, Address)>,
+    /// Where local processes attach.
+    pub attach: Option<PathBuf>,
     threads: Vec<JoinHandle<()>>,
 }
 
@@ -82,6 +85,7 @@ impl Running {
         };
         fit_clients(&config);
         let doors = open_doors(&config, threads)?;
+        let attach = open_attach(&config)?;
         let engine = create_engine(&config)?;
         let port = doors.iter().find_map(|listeners| match (listeners[0].door, &listeners[0]) {
             (Door::Redis, Listener { address: Address::Tcp(address), .. }) => Some(address.port()),
@@ -95,8 +99,9 @@ impl Running {
             .map_err(|e| StartFailure::Io("the server's own descriptors", e))?;
         let server = Arc::new(server);
         let names = doors.iter().map(|l| (l[0].door, l[0].address.clone())).collect();
-        let mut running = Running { server, doors: names, threads: Vec::new() };
-        let started = running.start_threads(doors, pins.then_some(cores));
+        let path = attach.as_ref().map(|door| door.path().to_path_buf());
+        let mut running = Running { server, doors: names, attach: path, threads: Vec::new() };
+        let started = running.start_threads(doors, attach, pins.then_some(cores));
         if let Err(failure) = started {
             running.server.stop();
             running.wait();
@@ -109,6 +114,7 @@ impl Running {
     fn start_threads(
         &mut self,
         doors: Vec<Vec<Listener>>,
+        attach: Option<AttachDoor>,
         cores: Option<Vec<usize>>,
     ) -> Result<(), StartFailure> {
         let count = self.server.posts.len();
@@ -130,6 +136,10 @@ impl Running {
                 }
                 reactor.run();
             })?;
+        }
+        if let Some(door) = attach {
+            let server = self.server.clone();
+            self.spawn("dolium-attach".into(), move || door.run(&server))?;
         }
         let session = self.server.engine.session().ok_or(StartFailure::Sessions)?;
         let server = self.server.clone();
@@ -153,10 +163,12 @@ impl Running {
                 tracing::error!("a thread of the server ended by a panic");
             }
         }
-        for (_, address) in &self.doors {
-            if let Address::Unix(path) = address
-                && let Err(error) = std::fs::remove_file(path)
-            {
+        let paths = self.doors.iter().filter_map(|(_, address)| match address {
+            Address::Unix(path) => Some(path),
+            Address::Tcp(_) => None,
+        });
+        for path in paths.chain(&self.attach) {
+            if let Err(error) = std::fs::remove_file(path) {
                 tracing::debug!(%error, "the Unix socket was gone already");
             }
         }
@@ -203,6 +215,14 @@ fn create_engine(config: &Config) -> Result<Arc<Engine>, StartFailure> {
         journal_bytes: JOURNAL_BYTES,
     })
     .map_err(StartFailure::Engine)
+}
+
+fn open_attach(config: &Config) -> Result<Option<AttachDoor>, StartFailure> {
+    let mode = u32::from_str_radix(&config.get("attach-socket-perm"), 8).unwrap_or(0o600);
+    AttachDoor::open(&config.get("attach-socket"), mode).map_err(|(path, error)| {
+        let (address, directive) = (Address::Unix(path), "attach-socket");
+        StartFailure::Door(DoorFailure { address, directive, error })
+    })
 }
 
 /// All listeners, one list for each address.

@@ -55,3 +55,9 @@ pub const INCLUDE_DEPTH: usize = 16;
 pub const SHUTDOWN_DRAIN_MS: u64 = 1000;
 /// Changes turned into notifications while the list is held.
 pub const NOTIFY_BURST: usize = 10_000;
+/// Local processes attached at once: what their rings take is part of the buffers' budget.
+pub const ATTACHED_MAX: usize = 256;
+/// How long a process that connects to the attach socket may take to say hello.
+pub const ATTACH_HELLO_WAIT_MS: u64 = 250;
+/// How often the attach socket's thread looks whether the server stops.
+pub const ATTACH_STOP_LOOK_MS: i64 = 100;

@@ -34,7 +34,17 @@ impl Transport {
         }
     }
 
-    /// Receives into the free capacity of `into`, at most `most` bytes.
+    /// How much [`Transport::receive_more`] would take: less than that is the end for now.
+    pub fn room(&self, into: &Vec<u8>, most: usize) -> usize {
+        let free = into.capacity() - into.len();
+        match self {
+            Transport::Socket(_) => free,
+            Transport::Ring(_) => free.min(most),
+        }
+    }
+
+    /// Receives into the free capacity of `into`. What a ring gives goes through memory that is
+    /// zeroed first, so from there it is at most `most` bytes.
     pub fn receive_more(&mut self, into: &mut Vec<u8>, most: usize) -> io::Result<usize> {
         match self {
             Transport::Socket(fd) => {

@@ -69,7 +69,17 @@ impl<M: RingWords> RingEnd<M> {
 
     /// Moves at most `limit` bytes to the end of `out`; says how many.
     pub fn receive(&mut self, out: &mut Vec<u8>, limit: usize) -> Result<usize, RingFault> {
-        let n = self.consumer.pull(&self.words, out, limit)?;
+        let start = out.len();
+        let most = self.waiting()?.min(limit);
+        out.resize(start + most, 0);
+        let n = self.receive_into(&mut out[start..])?;
+        out.truncate(start + n);
+        Ok(n)
+    }
+
+    /// Moves as many bytes as `into` holds or as wait; says how many.
+    pub fn receive_into(&mut self, into: &mut [u8]) -> Result<usize, RingFault> {
+        let n = self.consumer.pull(&self.words, into)?;
         if n > 0 {
             self.done |= SPACE;
         }
@@ -89,7 +99,7 @@ impl<M: RingWords> RingEnd<M> {
         if done == 0 {
             return false;
         }
-        // SeqCst: pairs with the fence in `prepare_sleep`, see the head of this file.
+        // SeqCst: pairs with the fence in `await_any`, see the head of this file.
         fence(Ordering::SeqCst);
         let waits = self.words.word(self.peer_waits);
         // Relaxed: ordered by the fences.
@@ -105,16 +115,32 @@ impl<M: RingWords> RingEnd<M> {
     /// arrives. `false`: something is there already, do not sleep. Otherwise sleep on the socket,
     /// and call [`RingEnd::awake`] after.
     pub fn prepare_sleep(&mut self, more_to_send: bool) -> Result<bool, RingFault> {
-        let flags = if more_to_send { DATA | SPACE } else { DATA };
+        let may_sleep = self.await_data(more_to_send)?
+            && !(more_to_send && self.producer.space(&self.words)? > 0);
+        if !may_sleep {
+            self.awake();
+        }
+        Ok(may_sleep)
+    }
+
+    /// From now on data rings this side's bell. `false`: there is some already. With `space_too`
+    /// an earlier [`RingEnd::await_space`] stays in force.
+    pub fn await_data(&mut self, space_too: bool) -> Result<bool, RingFault> {
+        self.await_any(if space_too { DATA | SPACE } else { DATA });
+        Ok(self.waiting()? == 0)
+    }
+
+    /// From now on data and space ring this side's bell. `false`: there is space already.
+    pub fn await_space(&mut self) -> Result<bool, RingFault> {
+        self.await_any(DATA | SPACE);
+        Ok(self.producer.space(&self.words)? == 0)
+    }
+
+    fn await_any(&mut self, flags: u64) {
+        // Relaxed: ordered by the fence.
         self.words.word(self.my_waits).store(flags, Ordering::Relaxed);
         // SeqCst: pairs with the fence in `bell_needed`, see the head of this file.
         fence(Ordering::SeqCst);
-        let ready = self.consumer.waiting(&self.words)? > 0
-            || (more_to_send && self.producer.space(&self.words)? > 0);
-        if ready {
-            self.awake();
-        }
-        Ok(!ready)
     }
 
     /// This side looks by itself from now on: no bell needed.

@@ -134,29 +134,24 @@ impl Consumer {
         Ok(waiting as usize)
     }
 
-    /// Moves at most `limit` bytes to the end of `out`; says how many. The bytes are copied
-    /// before anybody looks at them: a peer that changes them later changes nothing here.
-    pub fn pull(
-        &mut self,
-        words: &impl RingWords,
-        out: &mut Vec<u8>,
-        limit: usize,
-    ) -> Result<usize, RingFault> {
-        let n = self.waiting(words)?.min(limit);
+    /// Moves as many bytes as `into` holds or as wait; says how many. The bytes are copied before
+    /// anybody looks at them: a peer that changes them later changes nothing here.
+    pub fn pull(&mut self, words: &impl RingWords, into: &mut [u8]) -> Result<usize, RingFault> {
+        let n = self.waiting(words)?.min(into.len());
         if n == 0 {
             return Ok(0);
         }
-        out.reserve(n);
-        let mut left = n;
-        while left > 0 {
+        let mut rest = &mut into[..n];
+        while !rest.is_empty() {
             let place = self.head as usize & (self.plan.bytes - 1);
             let image =
                 words.word(self.plan.data + place / WORD).load(Ordering::Relaxed).to_le_bytes();
             let from = place % WORD;
-            let step = (WORD - from).min(left);
-            out.extend_from_slice(&image[from..from + step]);
+            let step = (WORD - from).min(rest.len());
+            let (piece, later) = rest.split_at_mut(step);
+            piece.copy_from_slice(&image[from..from + step]);
+            rest = later;
             self.head = self.head.wrapping_add(step as u64);
-            left -= step;
         }
         // Release: pairs with the Acquire load of `head` in `Producer::space`.
         words.word(self.plan.head).store(self.head, Ordering::Release);

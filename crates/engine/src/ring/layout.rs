@@ -22,8 +22,8 @@ pub const VERSION: u64 = 1;
 
 /// Requests on their way; a power of two. A longer request streams through it.
 pub const REQUEST_BYTES: usize = 64 << 10;
-/// Replies on their way; a power of two.
-pub const REPLY_BYTES: usize = 256 << 10;
+/// Replies on their way; a power of two. A longer reply streams through it.
+pub const REPLY_BYTES: usize = 64 << 10;
 
 pub(crate) const WORD: usize = 8;
 const HEAD_BYTES: usize = 4096;

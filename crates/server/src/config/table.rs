@@ -43,6 +43,9 @@ pub static DIRECTIVES: &[Directive] = &[
     row("attach-socket", Kind::Text, "auto")
         .fixed()
         .help("Where local processes attach; auto: a path for this user; empty: nowhere."),
+    row("attach-socket-perm", Kind::Octal, "600")
+        .fixed()
+        .help("Permissions of the attach socket: who may connect to it may read everything."),
     row("tcp-backlog", int(0, I32), "511").fixed(),
     row("tcp-keepalive", int(0, I32), "300").help("Seconds between probes of silent clients."),
     row("timeout", int(0, I32), "0").help("Seconds after which an idle client is closed."),

@@ -4,6 +4,7 @@ use super::Reactor;
 use super::batch::{Batch, Entry, What};
 use super::request::{Broken, Request};
 use super::stage::Stage;
+use crate::attach::publish;
 use crate::clock::Stopwatch;
 use crate::connection::{Closing, Connection, Hold};
 use crate::limits::*;
@@ -109,6 +110,7 @@ impl Reactor {
     /// Shares the time of a batch among the commands in it that were not timed by themselves.
     fn share_time(&self, entries: &[Entry], ns: u64, weight: u64) {
         let rows = &self.server.statistics.threads[self.thread].rows;
+        let mut is_published = false;
         for entry in entries {
             if let What::Run { request: Request::Redis(prepared), .. } = &entry.what
                 && let Some(row) = prepared.row()
@@ -117,6 +119,10 @@ impl Reactor {
                 && entry.end - entry.start <= TIMED_ARGUMENT_BYTES
             {
                 rows[usize::from(row.id)].time(ns, weight);
+                // One of a batch: the published histograms are a sample.
+                if !std::mem::replace(&mut is_published, true) {
+                    publish::record(&self.session, row, ns);
+                }
             }
         }
     }

@@ -57,7 +57,7 @@ impl Reactor {
             && received < OWN_BUFFER_BYTES_PER_TURN
             && input.len() < input.capacity()
         {
-            let room = input.capacity() - input.len();
+            let room = connection.transport.room(&input, READ_BYTES_PER_TURN);
             let result = connection.transport.receive_more(&mut input, READ_BYTES_PER_TURN);
             received += note_receipt(connection, result, room);
         }

@@ -77,6 +77,8 @@ impl Reactor {
 
     /// Once a second: idle clients go, and those that have been over a soft limit for too long.
     fn tick(&mut self) {
+        let counters = &self.server.statistics.threads[self.thread];
+        self.published.update(&self.session, counters);
         let timeout_ms = self.server.config.live.timeout_s.load(Relaxed) * 1000;
         for token in self.slab.tokens() {
             let Some(connection) = self.slab.get(token) else { continue };

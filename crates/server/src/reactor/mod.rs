@@ -20,6 +20,7 @@ mod settle;
 mod slab;
 mod stage;
 
+use crate::attach::publish::Published;
 use crate::clients::Token;
 use crate::clock;
 use crate::limits::*;
@@ -72,6 +73,7 @@ pub struct Reactor {
     batches: u64,
     /// Keys of the running batch whose items lie in stash lines.
     stashed: Vec<(Db, u64)>,
+    published: Published,
     /// A command that may write has run since changes were last announced.
     wrote: bool,
     mail: Vec<Mail>,
@@ -117,6 +119,7 @@ impl Reactor {
             timed_rows: crate::statistics::timed_rows(),
             batches: 0,
             stashed: Vec::with_capacity(64),
+            published: Published::default(),
             wrote: false,
             mail: Vec::new(),
             next_thread: 0,

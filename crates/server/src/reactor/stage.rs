@@ -1,6 +1,7 @@
 //! One request meets its command.
 
 use super::batch::Entry;
+use crate::attach::publish;
 use crate::clock::Stopwatch;
 use crate::connection::{Closing, Connection, Hold, Sent};
 use crate::limits::*;
@@ -81,6 +82,7 @@ impl Stage<'_> {
                 connection.card.query_bytes.store(0, Relaxed);
                 let ns = stopwatch.ns();
                 row_counters.time(ns, 1);
+                publish::record(self.session, row, ns);
                 self.server.note_duration(row, ns / 1000, &args, &connection.client);
             }
             if matches!(row.group, Group::Connection | Group::PubSub | Group::Transactions)

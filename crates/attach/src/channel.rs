@@ -1,0 +1,178 @@
+//! The ring to the server: one request, one reply.
+
+use crate::error::Error;
+use crate::limits::{BUFFER_KEPT, RECEIVE_BYTES, SLEEP_MAX, SPIN};
+use dolium_engine::ring::{RingEnd, RingMemory, RingPlan};
+use dolium_protocol::Parse;
+use dolium_protocol::resp::reply::{self, SkipState};
+use dolium_protocol::resp::{RespWriter, Value, Version};
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::net::{RecvFlags, SendFlags};
+use std::os::fd::OwnedFd;
+use std::os::unix::net::UnixStream;
+use std::time::Instant;
+
+/// Commands after which requests and replies no longer come in pairs.
+const NO_PAIR: [&str; 8] = [
+    "SUBSCRIBE",
+    "PSUBSCRIBE",
+    "SSUBSCRIBE",
+    "UNSUBSCRIBE",
+    "PUNSUBSCRIBE",
+    "SUNSUBSCRIBE",
+    "MONITOR",
+    "SYNC",
+];
+
+#[derive(Debug)]
+pub struct Channel {
+    socket: UnixStream,
+    end: RingEnd<RingMemory>,
+    /// Look for the reply before sleeping: pointless if the server needs this very core.
+    spins: bool,
+    request: Vec<u8>,
+    input: Vec<u8>,
+    /// The database that the server has selected for this client, if known.
+    db: Option<u16>,
+    /// The server is gone, or the replies are no longer in step.
+    is_broken: bool,
+}
+
+impl Channel {
+    pub fn new(socket: UnixStream, ring: OwnedFd) -> Result<Channel, Error> {
+        let memory = RingMemory::open(ring).map_err(Error::Ring)?;
+        Ok(Channel {
+            socket,
+            end: RingEnd::client(memory, &RingPlan::STANDARD),
+            spins: std::thread::available_parallelism().is_ok_and(|n| n.get() > 1),
+            request: Vec::new(),
+            input: Vec::new(),
+            db: Some(0),
+            is_broken: false,
+        })
+    }
+
+    /// Has a command executed in a database.
+    pub fn execute(&mut self, db: u16, args: &[&[u8]]) -> Result<Value, Error> {
+        let is = |name: &str| args.first().is_some_and(|a| a.eq_ignore_ascii_case(name.as_bytes()));
+        if let Some(name) = NO_PAIR.into_iter().find(|name| is(name)) {
+            return Err(Error::NotARequest(name));
+        }
+        if is("CLIENT") && args.get(1).is_some_and(|a| a.eq_ignore_ascii_case(b"REPLY")) {
+            return Err(Error::NotARequest("CLIENT REPLY"));
+        }
+        if self.db != Some(db) {
+            let reply = self.ask(&[b"SELECT", db.to_string().as_bytes()])?;
+            if let Some(text) = reply.as_error() {
+                return Err(Error::Command(String::from_utf8_lossy(text).into_owned()));
+            }
+            self.db = Some(db);
+        }
+        if ["SELECT", "RESET", "EXEC"].into_iter().any(is) {
+            self.db = None;
+        }
+        self.ask(args)
+    }
+
+    fn ask(&mut self, args: &[&[u8]]) -> Result<Value, Error> {
+        if self.is_broken {
+            return Err(Error::ServerGone);
+        }
+        self.request.clear();
+        let mut writer = RespWriter::new(&mut self.request, Version::V2);
+        writer.array(args.len());
+        for arg in args {
+            writer.bulk(arg);
+        }
+        let value = self.exchange();
+        self.is_broken = value.is_err();
+        if self.request.capacity() > BUFFER_KEPT {
+            self.request = Vec::new();
+        }
+        if self.input.capacity() > BUFFER_KEPT {
+            self.input = std::mem::take(&mut self.input).into_boxed_slice().into_vec();
+        }
+        value
+    }
+
+    /// Sends the request piece by piece while taking in the reply.
+    fn exchange(&mut self) -> Result<Value, Error> {
+        let mut sent = 0;
+        let mut state = SkipState::default();
+        let mut idle_since = None;
+        loop {
+            let gone = |_| Error::ServerGone;
+            let pushed = self.end.send(&self.request[sent..]).map_err(gone)?;
+            sent += pushed;
+            let pulled = self.end.receive(&mut self.input, RECEIVE_BYTES).map_err(gone)?;
+            if self.end.bell_needed() {
+                self.ring_bell()?;
+            }
+            if pulled > 0
+                && let Some(value) = self.next_reply(&mut state)?
+            {
+                return Ok(value);
+            }
+            if pushed + pulled > 0 {
+                idle_since = None;
+            } else if self.spins && idle_since.get_or_insert_with(Instant::now).elapsed() < SPIN {
+                std::hint::spin_loop();
+            } else {
+                self.sleep(sent < self.request.len())?;
+                idle_since = None;
+            }
+        }
+    }
+
+    /// The reply at the input's beginning, if it is whole.
+    fn next_reply(&mut self, state: &mut SkipState) -> Result<Option<Value>, Error> {
+        loop {
+            match reply::skip(&self.input, state) {
+                Parse::Incomplete { .. } => return Ok(None),
+                Parse::Error(error) => return Err(Error::Reply(error)),
+                Parse::Complete { consumed } => {
+                    let decoded = reply::decode(&self.input[..consumed]).map_err(Error::Reply)?;
+                    self.input.drain(..consumed);
+                    *state = SkipState::default();
+                    match decoded {
+                        // A message that answers nothing (HELLO 3 allows them): not ours to show.
+                        Some((Value::Push(_), _)) => {}
+                        Some((value, _)) => return Ok(Some(value)),
+                        None => return Ok(None),
+                    }
+                }
+            }
+        }
+    }
+
+    fn ring_bell(&self) -> Result<(), Error> {
+        let flags = SendFlags::NOSIGNAL | SendFlags::DONTWAIT;
+        match rustix::net::send(&self.socket, &[1], flags) {
+            // A full socket holds bells enough.
+            Ok(_) | Err(rustix::io::Errno::AGAIN | rustix::io::Errno::INTR) => Ok(()),
+            Err(_) => Err(Error::ServerGone),
+        }
+    }
+
+    fn sleep(&mut self, more_to_send: bool) -> Result<(), Error> {
+        if !self.end.prepare_sleep(more_to_send).map_err(|_| Error::ServerGone)? {
+            return Ok(());
+        }
+        let wait = Timespec {
+            tv_sec: SLEEP_MAX.as_secs() as i64,
+            tv_nsec: i64::from(SLEEP_MAX.subsec_nanos()),
+        };
+        let mut fds = [PollFd::new(&self.socket, PollFlags::IN)];
+        // Interrupted or timed out: look again, that is all a bell says as well.
+        let _ = poll(&mut fds, Some(&wait));
+        self.end.awake();
+        let mut bells = [0; 64];
+        let heard = rustix::net::recv(&self.socket, &mut bells, RecvFlags::DONTWAIT);
+        match heard {
+            // A server that answered and then ended has left its answer in the ring.
+            Ok((0, _)) if self.end.waiting() == Ok(0) => Err(Error::ServerGone),
+            Err(rustix::io::Errno::CONNRESET) => Err(Error::ServerGone),
+            _ => Ok(()),
+        }
+    }
+}

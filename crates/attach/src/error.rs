@@ -1,0 +1,81 @@
+//! What can go wrong for an attached client, in sentences to act on.
+
+use dolium_engine::arena::ArenaError;
+use dolium_engine::ring::hello::Refusal;
+use dolium_protocol::resp::reply::ReplyError;
+use std::path::PathBuf;
+
+#[derive(Debug)]
+pub enum Error {
+    /// Nobody listens at the attach socket.
+    Connect {
+        path: PathBuf,
+        error: std::io::Error,
+    },
+    /// What answered is not a Dolium server, or fell silent.
+    NotDolium {
+        path: PathBuf,
+    },
+    /// The server answered, and the answer is no.
+    Refused(Refusal),
+    Arena(ArenaError),
+    Ring(std::io::Error),
+    /// The server is gone. Reads go on; commands cannot.
+    ServerGone,
+    /// The arena was opened without a server, so no command can be executed.
+    NoServer,
+    /// Writers won against this read too often, and no server is there to ask.
+    Contended,
+    /// The store has fewer databases.
+    NoSuchDatabase {
+        asked: u16,
+        databases: u16,
+    },
+    /// A command that answers later, or not at all, or more than once.
+    NotARequest(&'static str),
+    Reply(ReplyError),
+    /// The server refused a command that stands for a read of the arena.
+    Command(String),
+}
+
+impl std::fmt::Display for Error {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Error::Connect { path, error } => write!(
+                f,
+                "cannot attach at {}: {error}; is a server running, and is this its attach-socket?",
+                path.display()
+            ),
+            Error::NotDolium { path } => write!(
+                f,
+                "what listens at {} does not answer as a Dolium server; attach-socket names a \
+                 socket of its own, not the one for Redis clients",
+                path.display()
+            ),
+            Error::Refused(why) => why.fmt(f),
+            Error::Arena(error) => error.fmt(f),
+            Error::Ring(error) => write!(f, "the ring to the server cannot be used: {error}"),
+            Error::ServerGone => f.write_str(
+                "the server is gone: reads go on in the memory that it left, commands cannot; \
+                 attach again when it is back",
+            ),
+            Error::NoServer => {
+                f.write_str("this arena was opened without a server, which commands need")
+            }
+            Error::Contended => f.write_str(
+                "this key is written to faster than it can be read, and there is no server to ask",
+            ),
+            Error::NoSuchDatabase { asked, databases } => {
+                write!(f, "there is no database {asked}: this store has 0 to {}", databases - 1)
+            }
+            Error::NotARequest(name) => write!(
+                f,
+                "{name} does not answer once and at once, which execute needs; use a socket for it"
+            ),
+            Error::Reply(error) => error.fmt(f),
+            Error::Command(text) => f.write_str(text),
+        }
+    }
+}
+
+impl std::error::Error for Error {}

@@ -1,0 +1,19 @@
+//! Every capacity of an attached client.
+
+use std::time::Duration;
+
+/// Keys whose index lines and items are fetched at once.
+pub const BATCH_KEYS: usize = 32;
+/// How long a server may take to answer a hello.
+pub const HELLO_WAIT: Duration = Duration::from_secs(5);
+/// How long to look for a reply before sleeping: shorter than a sleep and a wake take.
+pub const SPIN: Duration = Duration::from_micros(4);
+/// A sleeper looks again after this long even if no bell rang: a server that was killed between
+/// its reply and the bell delays, but cannot hang.
+pub const SLEEP_MAX: Duration = Duration::from_secs(1);
+/// Bytes received at once.
+pub const RECEIVE_BYTES: usize = 256 << 10;
+/// Buffers larger than this are given back after use.
+pub const BUFFER_KEPT: usize = 1 << 20;
+/// Rounds of attempts at a read that the server cannot be asked for.
+pub const PEEK_ATTEMPTS: usize = 100;

@@ -1,0 +1,227 @@
+//! A store attached to: its verbs.
+
+use crate::channel::Channel;
+use crate::clock::Clock;
+use crate::connect;
+use crate::error::Error;
+use crate::limits::{BATCH_KEYS, PEEK_ATTEMPTS};
+use dolium_engine::{Contended, Db, Found, Kind, NEVER, Reader};
+use dolium_protocol::resp::Value;
+use std::os::fd::OwnedFd;
+use std::path::Path;
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// How long a key has to live.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Ttl {
+    NoKey,
+    Never,
+    Millis(u64),
+}
+
+/// An attached store, seen through one of its databases. Clones share the mapping and the ring,
+/// and any number of threads may use one.
+#[derive(Clone, Debug)]
+pub struct Store {
+    shared: Arc<Shared>,
+    db: Db,
+    clock: Clock,
+}
+
+#[derive(Debug)]
+struct Shared {
+    reader: Reader,
+    channel: Option<Mutex<Channel>>,
+    server_pid: Option<u64>,
+}
+
+impl Store {
+    /// Attaches at a server's `attach-socket`.
+    pub fn attach(path: impl AsRef<Path>) -> Result<Store, Error> {
+        let handed = connect::connect(path.as_ref())?;
+        let reader = Reader::open(handed.arena).map_err(Error::Arena)?;
+        let channel = Channel::new(handed.socket, handed.ring)?;
+        Ok(Store::new(reader, Some(Mutex::new(channel)), Some(handed.server_pid)))
+    }
+
+    /// Opens an arena by its descriptor, without a server: reads only.
+    pub fn open(arena: OwnedFd) -> Result<Store, Error> {
+        let reader = Reader::open(arena).map_err(Error::Arena)?;
+        Ok(Store::new(reader, None, None))
+    }
+
+    fn new(reader: Reader, channel: Option<Mutex<Channel>>, server_pid: Option<u64>) -> Store {
+        // The first look at the clock finds the vDSO, which may take system calls; reads do not.
+        Clock::System.now();
+        let shared = Arc::new(Shared { reader, channel, server_pid });
+        Store { shared, db: Db(0), clock: Clock::System }
+    }
+
+    /// The same store through another database.
+    pub fn db(&self, number: u16) -> Result<Store, Error> {
+        let databases = self.shared.reader.databases();
+        if number >= databases {
+            return Err(Error::NoSuchDatabase { asked: number, databases });
+        }
+        Ok(Store { db: Db(number), ..self.clone() })
+    }
+
+    /// The same store with another idea of the time.
+    pub fn with_clock(&self, clock: Clock) -> Store {
+        Store { clock, ..self.clone() }
+    }
+
+    /// The arena's reader, for who builds other verbs on it.
+    pub fn reader(&self) -> &Reader {
+        &self.shared.reader
+    }
+
+    /// The server's process, if this store was attached through one.
+    pub fn server_pid(&self) -> Option<u64> {
+        self.shared.server_pid
+    }
+
+    /// Number of keys, due ones that nobody has met yet included.
+    pub fn len(&self) -> u64 {
+        self.shared.reader.len(self.db)
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// The value of a key.
+    pub fn get(&self, key: &[u8]) -> Result<Option<Vec<u8>>, Error> {
+        let mut out = Vec::new();
+        Ok(self.get_into(key, &mut out)?.then_some(out))
+    }
+
+    /// Appends the value of a key to `out`. False: no such key, `out` is as it was.
+    #[inline]
+    pub fn get_into(&self, key: &[u8], out: &mut Vec<u8>) -> Result<bool, Error> {
+        let reader = &self.shared.reader;
+        match reader.get(self.db, &reader.key(key), self.clock.now(), out, |_, _| ()) {
+            Ok(found) => Ok(found.is_some()),
+            Err(Contended) => self.ask_for(key, out),
+        }
+    }
+
+    /// The values of several keys, in order. Each is as of one moment, not all of the same.
+    pub fn get_many<K: AsRef<[u8]>>(&self, keys: &[K]) -> Result<Vec<Option<Vec<u8>>>, Error> {
+        let mut values = Vec::with_capacity(keys.len());
+        self.get_many_with(keys, |_, value| values.push(value.map(<[u8]>::to_vec)))?;
+        Ok(values)
+    }
+
+    /// Calls `visit` with the number and the value of each key in order. In batches, whose index
+    /// lines and items are fetched all at once: several times faster than one `get` after another.
+    pub fn get_many_with<K: AsRef<[u8]>>(
+        &self,
+        keys: &[K],
+        mut visit: impl FnMut(usize, Option<&[u8]>),
+    ) -> Result<(), Error> {
+        let reader = &self.shared.reader;
+        let mut value = Vec::new();
+        for (batch, keys) in keys.chunks(BATCH_KEYS).enumerate() {
+            let now = self.clock.now();
+            let mut hashes = [0; BATCH_KEYS];
+            for (hash, key) in hashes.iter_mut().zip(keys) {
+                *hash = reader.key(key.as_ref()).hash();
+                reader.prefetch_line(self.db, *hash);
+            }
+            let mut stashed = 0u32;
+            for (n, hash) in hashes[..keys.len()].iter().enumerate() {
+                stashed |= u32::from(reader.prefetch_item(self.db, *hash)) << n;
+            }
+            while stashed != 0 {
+                reader.prefetch_stashed(self.db, hashes[stashed.trailing_zeros() as usize]);
+                stashed &= stashed - 1;
+            }
+            for (n, (key, hash)) in keys.iter().zip(hashes).enumerate() {
+                value.clear();
+                let bytes = key.as_ref();
+                let key = dolium_engine::Key::from_parts(bytes, hash);
+                let is_there = match reader.get(self.db, &key, now, &mut value, |_, _| ()) {
+                    Ok(found) => found.is_some(),
+                    Err(Contended) => self.ask_for(bytes, &mut value)?,
+                };
+                visit(batch * BATCH_KEYS + n, is_there.then_some(&value[..]));
+            }
+        }
+        Ok(())
+    }
+
+    pub fn exists(&self, key: &[u8]) -> Result<bool, Error> {
+        Ok(self.peek(key)?.is_some())
+    }
+
+    pub fn ttl(&self, key: &[u8]) -> Result<Ttl, Error> {
+        let now = self.clock.now();
+        Ok(match self.peek(key)? {
+            None => Ttl::NoKey,
+            Some(found) if found.deadline == NEVER => Ttl::Never,
+            Some(found) => Ttl::Millis(found.deadline.saturating_sub(now)),
+        })
+    }
+
+    /// The data type of a key; `None`: no such key.
+    pub fn kind(&self, key: &[u8]) -> Result<Option<Kind>, Error> {
+        Ok(self.peek(key)?.map(|found| found.kind))
+    }
+
+    /// What there is to know of a key but its value.
+    pub fn peek(&self, key: &[u8]) -> Result<Option<Found>, Error> {
+        let reader = &self.shared.reader;
+        let key = reader.key(key);
+        // The server cannot be asked for this in one command. A reader that lost a thousand times
+        // has not lost for ever.
+        for _ in 0..PEEK_ATTEMPTS {
+            if let Ok(found) = reader.peek(self.db, &key, self.clock.now()) {
+                return Ok(found);
+            }
+            std::thread::yield_now();
+        }
+        Err(Error::Contended)
+    }
+
+    /// One step of an iteration. Start with cursor 0; a returned 0 is the end. A key that is there
+    /// during the whole iteration is visited at least once. The cursors are those of SCAN.
+    pub fn scan(
+        &self,
+        cursor: u64,
+        count: usize,
+        visit: impl FnMut(&[u8], &Found),
+    ) -> Result<u64, Error> {
+        let now = self.clock.now();
+        let next = self.shared.reader.scan(self.db, cursor, count, now, visit);
+        next.map_err(|Contended| Error::Contended)
+    }
+
+    /// Has the server execute a command: any one that answers once. A WATCH or MULTI is of the
+    /// attached process, not of a thread or clone.
+    pub fn execute(&self, args: &[&[u8]]) -> Result<Value, Error> {
+        let channel = self.shared.channel.as_ref().ok_or(Error::NoServer)?;
+        let mut channel = channel.lock().unwrap_or_else(PoisonError::into_inner);
+        channel.execute(self.db.0, args)
+    }
+
+    /// The server has locks, and so does not lose against writers.
+    #[cold]
+    fn ask_for(&self, key: &[u8], out: &mut Vec<u8>) -> Result<bool, Error> {
+        match self.execute(&[b"GET", key]) {
+            Ok(Value::Null) => Ok(false),
+            Ok(value) => match value.as_bytes() {
+                Some(bytes) => {
+                    out.extend_from_slice(bytes);
+                    Ok(true)
+                }
+                None => {
+                    let text = value.as_error().unwrap_or(b"the server's answer is no value");
+                    Err(Error::Command(String::from_utf8_lossy(text).into_owned()))
+                }
+            },
+            Err(Error::NoServer | Error::ServerGone) => Err(Error::Contended),
+            Err(error) => Err(error),
+        }
+    }
+}
