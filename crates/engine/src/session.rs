@@ -5,6 +5,7 @@ use crate::alloc::{PageKind, SessionSlot};
 use crate::arena::{Mem, Ref};
 use crate::counters::Counter;
 use crate::engine::Engine;
+use crate::index::bucket::META_FREQUENCY;
 use crate::index::read::{Contended, Evidence, Hit, View};
 use crate::sync::atomics::AtomicBool;
 use crate::sync::lock;
@@ -51,7 +52,7 @@ impl Session {
     /// Appends the value to `out`, preceded by whatever `head` appends (a RESP length header, a
     /// Memcached VALUE line). `head` may run more than once: `out` is rewound before each run.
     /// `None`: no such key (or due), `out` unchanged. Counts as a use of the key.
-    #[inline]
+    #[inline(always)]
     pub fn get(
         &self,
         db: Db,
@@ -63,10 +64,10 @@ impl Session {
         let start = out.len();
         self.look(db, key, now, |hit| {
             out.truncate(start);
-            let (hit, found, int) = hit?;
-            head(&found, out);
-            hit.item.copy_value(int, out);
-            Some(found)
+            if let Some((hit, found, int)) = hit {
+                head(found, out);
+                hit.item.copy_value(int, out);
+            }
         })
     }
 
@@ -82,10 +83,10 @@ impl Session {
         let begin = out.len();
         self.look(db, key, now, |hit| {
             out.truncate(begin);
-            let (hit, found, int) = hit?;
-            let (start, end) = range(&found, out);
-            hit.item.copy_range(int, start, end, out);
-            Some(found)
+            if let Some((hit, found, int)) = hit {
+                let (start, end) = range(found, out);
+                hit.item.copy_range(int, start, end, out);
+            }
         })
     }
 
@@ -103,7 +104,7 @@ impl Session {
 
     /// Counts as a use (TOUCH). False: no such key.
     pub fn touch(&self, db: Db, key: &Key<'_>, now: Millis) -> bool {
-        self.look(db, key, now, |hit| hit.map(|(_, found, _)| found)).is_some()
+        self.look(db, key, now, |_| ()).is_some()
     }
 
     /// Several keys as of one moment. `head(i, found, out)` is called for every key, present or
@@ -208,37 +209,41 @@ impl Session {
         db: Db,
         key: &Key<'_>,
         now: Millis,
-        mut visit: impl FnMut(Option<(&Hit<'_>, Found, i64)>) -> Option<Found>,
+        mut visit: impl FnMut(Option<(&Hit<'_>, &Found, i64)>),
     ) -> Option<Found> {
-        let seen = self.read(db, key, |hit| {
+        let mut last: Option<Found> = None;
+        let mut is_due = false;
+        let place = self.read(db, key, |hit| {
+            last = None;
+            is_due = false;
             let Some(hit) = hit else {
                 visit(None);
                 return None;
             };
             if hit.item.is_due(now) {
+                is_due = true;
                 visit(None);
-                return Some(None);
+                return None;
             }
-            let (found, int) = hit.item.found(hit.line.meta(hit.slot));
-            visit(Some((hit, found, int)));
-            Some(Some((found, hit.item, hit.line, hit.slot)))
+            let meta = hit.line.meta(hit.slot);
+            let (found, int) = hit.item.found(meta);
+            visit(Some((hit, &found, int)));
+            last = Some(found);
+            let is_noted = meta & META_FREQUENCY < META_FREQUENCY || hit.item.head.has_ext();
+            Some(is_noted.then_some((hit.line, hit.slot, hit.item)))
         });
-        match seen {
-            Some(Some((found, item, line, slot))) => {
-                if found.frequency < 3 {
+        match place {
+            Some(noted) => {
+                if let Some((line, slot, item)) = noted {
                     line.bump_frequency(slot);
+                    item.note_use((now / 1000) as u32);
                 }
-                item.note_use((now / 1000) as u32);
                 self.count(Counter::Hits, 1);
-                Some(found)
-            }
-            Some(None) => {
-                self.count(Counter::Misses, 1);
-                self.meet_due(db, key, now)
+                last
             }
             None => {
                 self.count(Counter::Misses, 1);
-                None
+                if is_due { self.meet_due(db, key, now) } else { None }
             }
         }
     }

@@ -18,7 +18,10 @@ use std::thread::JoinHandle;
 
 /// The change stream's ring; committed when somebody reads it.
 const JOURNAL_BYTES: u64 = 16 << 20;
-const SHARDS: u32 = 1024;
+/// Shards for each thread: enough that two seldom meet at a lock. Few, because each shard with keys
+/// has a segment of its own: with 1024 of them a hundred thousand keys are spread over 4 MiB.
+const SHARDS_PER_THREAD: u32 = 64;
+const SHARDS: std::ops::RangeInclusive<u32> = 256..=1024;
 
 /// Why a server did not start.
 #[derive(Debug)]
@@ -86,7 +89,7 @@ impl Running {
         fit_clients(&config);
         let doors = open_doors(&config, threads)?;
         let attach = open_attach(&config)?;
-        let engine = create_engine(&config)?;
+        let engine = create_engine(&config, threads)?;
         let port = doors.iter().find_map(|listeners| match (listeners[0].door, &listeners[0]) {
             (Door::Redis, Listener { address: Address::Tcp(address), .. }) => Some(address.port()),
             _ => None,
@@ -198,7 +201,7 @@ fn fit_clients(config: &Config) {
     }
 }
 
-fn create_engine(config: &Config) -> Result<Arc<Engine>, StartFailure> {
+fn create_engine(config: &Config, threads: usize) -> Result<Arc<Engine>, StartFailure> {
     let seed: [u8; 16] =
         random_bytes().map_err(|e| StartFailure::Io("random numbers for the hash", e))?;
     let half = |at: usize| u64::from_ne_bytes(seed[at..at + 8].try_into().unwrap_or_default());
@@ -208,7 +211,9 @@ fn create_engine(config: &Config) -> Result<Arc<Engine>, StartFailure> {
         (process::machine_bytes() / 4 * 3).max(maxmemory).min(engine_limits::ARENA_BYTES_MAX);
     Engine::create(EngineOptions {
         max_bytes: max_bytes & !((2 << 20) - 1),
-        shards: SHARDS,
+        shards: (SHARDS_PER_THREAD * threads as u32)
+            .next_power_of_two()
+            .clamp(*SHARDS.start(), *SHARDS.end()),
         databases: config.number("databases") as u16,
         hash_seed: [half(0), half(8)],
         policy: Policy::from_name(&config.get("maxmemory-policy")).unwrap_or_default(),

@@ -9,7 +9,7 @@
 
 use crate::arena::Mem;
 use crate::index::bucket::{Line, LineTags, tag_of};
-use crate::index::segment::{SEGMENT_BYTES, Segment, home_of, stash_line};
+use crate::index::segment::{SEGMENT_BYTES, STASH_LINES, Segment, home_of, stash_line};
 use crate::index::shard::{DirectoryWord, SHARD_BYTES, Shard};
 use crate::item::Item;
 use crate::sync::atomics::Ordering::{Acquire, Relaxed};
@@ -91,6 +91,8 @@ impl<'a> View<'a> {
 
     /// Finds `key` and calls `visit` with it, or with `None` if it is not there. Nothing that
     /// `visit` did counts until this returns: it may be called several times.
+    ///
+    /// The same steps as `probe` and `holds`, with everything in registers: this is the GET.
     #[inline(always)]
     pub fn read<R>(
         &self,
@@ -98,13 +100,51 @@ impl<'a> View<'a> {
         key: &Key<'_>,
         mut visit: impl FnMut(Option<&Hit<'a>>) -> R,
     ) -> Result<R, Contended> {
+        let tag = tag_of(key.hash);
+        let home_number = home_of(key.hash);
         for attempt in 0..ATTEMPTS_MAX {
             if attempt > 0 {
                 std::hint::spin_loop();
             }
-            let Some((hit, evidence)) = self.probe(db, key) else { continue };
+            let root = self.root_of(db);
+            let shard = self.shard_of(root, key.hash);
+            let directory = shard.directory();
+            if directory.is_empty() {
+                return Ok(visit(None));
+            }
+            let entry_at = directory.entry_at(self.shifted(key.hash));
+            if !self.words.contains(entry_at, 4) {
+                continue;
+            }
+            // Pairs with the Release with which a split publishes the new segments.
+            let segment_reference = self.words.u32_at(entry_at).load(Acquire);
+            let segment = Segment { words: self.words, at: segment_reference as usize * 8 };
+            if !self.words.contains(segment.at, SEGMENT_BYTES) {
+                continue;
+            }
+            let home = segment.line(home_number);
+            let home_tags = home.load();
+            // The line that decides a miss too: without a stash line, the home line again.
+            let (mut second, mut second_version) = (home, home_tags.version());
+            let mut hit = self.match_line(home, home_tags, tag, key);
+            if hit.is_none() && home_tags.stash() != 0 {
+                if home_tags.stash() > STASH_LINES {
+                    continue;
+                }
+                second = segment.line(stash_line(home_tags.stash()));
+                let tags = second.load();
+                second_version = tags.version();
+                hit = self.match_line(second, tags, tag, key);
+            }
             let result = visit(hit.as_ref());
-            if evidence.is_none_or(|e| self.holds(db, &e)) {
+            // As in `holds`.
+            fence(Acquire);
+            if home.version() == home_tags.version()
+                && second.version() == second_version
+                && self.words.u32_at(entry_at).load(Relaxed) == segment_reference
+                && shard.directory() == directory
+                && self.root_of(db) == root
+            {
                 return Ok(result);
             }
         }
@@ -151,7 +191,7 @@ impl<'a> View<'a> {
         if stash == 0 {
             return Some((None, Some(evidence)));
         }
-        if stash > crate::index::segment::STASH_LINES {
+        if stash > STASH_LINES {
             return None;
         }
         let stash = segment.line(stash_line(stash));
