@@ -21,6 +21,7 @@ mod clock;
 mod connect;
 mod error;
 pub mod limits;
+mod socket;
 mod statistics;
 mod store;
 
@@ -30,5 +31,6 @@ pub use dolium_engine::alloc::statistics::Histogram;
 pub use dolium_engine::{Found, Kind, Millis};
 pub use dolium_protocol::resp::Value;
 pub use error::Error;
+pub use socket::Socket;
 pub use statistics::Counters;
 pub use store::{Store, Ttl};

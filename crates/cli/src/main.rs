@@ -1,6 +1,9 @@
 //! The `dolium` binary: which subcommand is meant, and nothing else.
 
+mod attach;
+mod lab;
 mod serve;
+mod tour;
 
 use clap::{Parser, Subcommand};
 use std::process::ExitCode;
@@ -25,6 +28,24 @@ struct Command {
 enum What {
     /// Serve clients (the default).
     Serve(serve::Arguments),
+    /// Read a key from a server's memory, without the server
+    Get(attach::GetArguments),
+    /// Write a key
+    Set(attach::SetArguments),
+    /// Have a server execute any command
+    Exec(attach::ExecArguments),
+    /// Watch what a server does, without asking it
+    Top(attach::top::Arguments),
+    /// Verify what can be reached in a server's memory
+    Check(attach::check::Arguments),
+    /// A minute's guided tour: every door to one memory, with times
+    Tour,
+    /// Experiments that measure Dolium and its peers on this machine
+    #[command(disable_help_flag = true)]
+    Lab {
+        #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
+        words: Vec<std::ffi::OsString>,
+    },
 }
 
 fn main() -> ExitCode {
@@ -35,5 +56,12 @@ fn main() -> ExitCode {
     match Command::parse_from(words).what {
         None => serve::run(&serve::Arguments::default()),
         Some(What::Serve(arguments)) => serve::run(&arguments),
+        Some(What::Get(arguments)) => attach::get(&arguments),
+        Some(What::Set(arguments)) => attach::set(&arguments),
+        Some(What::Exec(arguments)) => attach::exec(&arguments),
+        Some(What::Top(arguments)) => attach::top::run(&arguments),
+        Some(What::Check(arguments)) => attach::check::run(&arguments),
+        Some(What::Tour) => tour::run(),
+        Some(What::Lab { words }) => lab::run(words.into_iter()),
     }
 }

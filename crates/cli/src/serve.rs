@@ -71,6 +71,14 @@ fn say_ready(running: &Running) {
             println!("  {name:<10} {command}");
         }
     }
+    if let Some(path) = &running.attach {
+        let is_usual = *path == dolium_attach::default_path();
+        let place = match is_usual {
+            true => String::new(),
+            false => format!(" --attach-socket {}", path.display()),
+        };
+        println!("  {:<10} dolium get greeting{place}", "attached");
+    }
     for (_, address) in &running.doors {
         if let Address::Unix(path) = address {
             println!("  {:<10} redis-cli -s {} get greeting", "Unix", path.display());

@@ -14,7 +14,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("commands", &["engine", "protocol"]),
     ("persistence", &["engine"]),
     ("server", &["engine", "protocol", "commands", "persistence"]),
-    ("attach", &["engine"]),
+    ("attach", &["engine", "protocol"]),
     ("analytics", &["attach"]),
     ("lab", &["protocol"]),
     ("cli", &["server", "attach", "lab"]),

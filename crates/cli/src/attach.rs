@@ -1,0 +1,153 @@
+//! `dolium get`, `set`, `exec`, `top` and `check`: attach to a server's memory and do it.
+
+pub mod check;
+mod show;
+pub mod top;
+
+use clap::Args;
+use dolium_attach::{Error, Socket, Store, Value, default_path};
+use std::io::{IsTerminal, Write};
+use std::net::TcpStream;
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+/// Where the server is.
+#[derive(Args, Debug)]
+pub struct Place {
+    /// The server's attach-socket; without it, where a server of this user has it
+    #[arg(long, value_name = "PATH")]
+    attach_socket: Option<PathBuf>,
+    /// The logical database
+    #[arg(short = 'n', long, value_name = "NUMBER", default_value_t = 0)]
+    db: u16,
+    /// Whom to ask if attaching is not possible
+    #[arg(long, value_name = "HOST:PORT", default_value = "127.0.0.1:6379")]
+    server: String,
+}
+
+#[derive(Args, Debug)]
+pub struct GetArguments {
+    /// The key
+    name: String,
+    #[command(flatten)]
+    place: Place,
+}
+
+#[derive(Args, Debug)]
+pub struct SetArguments {
+    /// The key
+    name: String,
+    /// Its new value
+    value: String,
+    #[command(flatten)]
+    place: Place,
+}
+
+#[derive(Args, Debug)]
+pub struct ExecArguments {
+    #[command(flatten)]
+    place: Place,
+    /// The command and its arguments: dolium exec INCR visits
+    #[arg(value_name = "COMMAND [ARGUMENT]...", required = true, trailing_var_arg = true)]
+    #[arg(allow_hyphen_values = true)]
+    words: Vec<String>,
+}
+
+impl Place {
+    pub fn attach(&self) -> Result<Store, Error> {
+        let path = self.attach_socket.clone().unwrap_or_else(default_path);
+        Store::attach(path)?.db(self.db)
+    }
+
+    /// Executes a command attached, or else over the socket, with a note.
+    fn execute(&self, words: &[&[u8]]) -> Result<Value, String> {
+        match self.attach() {
+            Ok(store) => store.execute(words).map_err(|error| error.to_string()),
+            Err(why) => self.ask(&why, words),
+        }
+    }
+
+    /// The second best: over the socket.
+    fn ask(&self, why: &Error, words: &[&[u8]]) -> Result<Value, String> {
+        let both = |error: &dyn std::fmt::Display| {
+            format!("{why}\nand {} does not answer either: {error}", self.server)
+        };
+        let mut socket: Socket<TcpStream> =
+            Socket::tcp(&self.server).map_err(|error| both(&error))?;
+        eprintln!("note: {why}; asked {} instead", self.server);
+        if self.db != 0 {
+            let db = self.db.to_string();
+            let reply = socket.execute(&[b"SELECT", db.as_bytes()]).map_err(|e| both(&e))?;
+            if let Some(text) = reply.as_error() {
+                return Err(String::from_utf8_lossy(text).into_owned());
+            }
+        }
+        socket.execute(words).map_err(|error| both(&error))
+    }
+}
+
+/// `dolium get NAME`: the value and a line end; exit status 1 if there is no such key.
+pub fn get(arguments: &GetArguments) -> ExitCode {
+    let name = arguments.name.as_bytes();
+    let value = match arguments.place.attach() {
+        Ok(store) => store.get(name).map_err(|error| error.to_string()),
+        Err(why) => match arguments.place.ask(&why, &[b"GET", name]) {
+            Ok(Value::Null) => Ok(None),
+            Ok(reply) => match (reply.as_error(), reply.as_bytes()) {
+                (None, Some(bytes)) => Ok(Some(bytes.to_vec())),
+                (text, _) => Err(String::from_utf8_lossy(text.unwrap_or(b"no value")).into()),
+            },
+            Err(text) => Err(text),
+        },
+    };
+    match value {
+        Ok(Some(value)) => print_bytes(&value),
+        Ok(None) => {
+            eprintln!("dolium: there is no key {:?}", arguments.name);
+            ExitCode::FAILURE
+        }
+        Err(text) => fail(&text),
+    }
+}
+
+/// `dolium set NAME VALUE`.
+pub fn set(arguments: &SetArguments) -> ExitCode {
+    let words = [b"SET", arguments.name.as_bytes(), arguments.value.as_bytes()];
+    answer(arguments.place.execute(&words))
+}
+
+/// `dolium exec COMMAND ...`: any command, its reply as redis-cli shows it.
+pub fn exec(arguments: &ExecArguments) -> ExitCode {
+    let words: Vec<&[u8]> = arguments.words.iter().map(|word| word.as_bytes()).collect();
+    answer(arguments.place.execute(&words))
+}
+
+fn answer(reply: Result<Value, String>) -> ExitCode {
+    match reply {
+        Ok(value) => {
+            let code = print_bytes(show::reply(&value).as_bytes());
+            if value.as_error().is_some() { ExitCode::FAILURE } else { code }
+        }
+        Err(text) => fail(&text),
+    }
+}
+
+/// Writes bytes and a line end. A reader that has gone away is no failure of ours.
+fn print_bytes(bytes: &[u8]) -> ExitCode {
+    let mut out = std::io::stdout().lock();
+    let written = out.write_all(bytes).and_then(|()| out.write_all(b"\n"));
+    match written {
+        Err(error) if error.kind() != std::io::ErrorKind::BrokenPipe => fail(&error.to_string()),
+        _ => ExitCode::SUCCESS,
+    }
+}
+
+pub fn fail(text: &str) -> ExitCode {
+    eprintln!("dolium: {text}");
+    ExitCode::FAILURE
+}
+
+/// Does whoever reads our output want colour?
+pub fn wants_colour() -> bool {
+    std::io::stdout().is_terminal() && std::env::var_os("NO_COLOR").is_none_or(|v| v.is_empty())
+}

@@ -1,0 +1,132 @@
+//! `dolium check`: does all that can be reached in a server's memory hold together?
+//!
+//! What an attached reader can see is checked: every key that an iteration meets is found again by
+//! its name, its value has the length that its head says, and the iteration meets as many keys as
+//! the shards count. (Blocks that nothing refers to are the owner's to find.) A server that serves
+//! may go on doing so: what changes during the check is looked at again, and the sums are compared
+//! only if nothing changed.
+
+use super::{Place, fail, top};
+use clap::Args;
+use dolium_attach::{Error, Found, Store};
+use std::collections::HashSet;
+use std::process::ExitCode;
+
+/// Keys asked for in one step of the iteration.
+const STEP: usize = 1000;
+/// Iterations of a database until one in which nothing changed.
+const ROUNDS_MAX: usize = 3;
+
+#[derive(Args, Debug)]
+pub struct Arguments {
+    #[command(flatten)]
+    place: Place,
+    /// Say nothing but what is wrong
+    #[arg(short, long)]
+    quiet: bool,
+}
+
+/// What was found in one database.
+#[derive(Default)]
+struct Tally {
+    keys: u64,
+    with_deadline: u64,
+    value_bytes: u64,
+    faults: Vec<String>,
+    /// Nothing was changed from the beginning to the end: sums can be compared.
+    is_still: bool,
+}
+
+pub fn run(arguments: &Arguments) -> ExitCode {
+    match arguments.place.attach().and_then(|store| check(&store, arguments.quiet)) {
+        Ok(0) => ExitCode::SUCCESS,
+        Ok(faults) => fail(&format!("{faults} faults were found")),
+        Err(error) => fail(&error.to_string()),
+    }
+}
+
+fn check(store: &Store, is_quiet: bool) -> Result<u64, Error> {
+    let mut faults = 0;
+    if !is_quiet {
+        let counters = store.counters();
+        let (committed, limit) = (top::bytes(counters.committed), top::bytes(counters.limit));
+        println!("arena   {committed} of {limit} committed");
+    }
+    for number in 0..store.reader().databases() {
+        let db = store.db(number)?;
+        let mut tally = Tally::default();
+        for _ in 0..ROUNDS_MAX {
+            tally = look_through(&db)?;
+            if tally.is_still {
+                break;
+            }
+        }
+        for fault in &tally.faults {
+            eprintln!("db{number}: {fault}");
+        }
+        faults += tally.faults.len() as u64;
+        if !is_quiet && (tally.keys > 0 || !tally.faults.is_empty()) {
+            let Tally { keys, with_deadline, value_bytes, is_still, .. } = &tally;
+            let moving = if *is_still { "" } else { ", sums not compared: it was being changed" };
+            let size = top::bytes(*value_bytes);
+            println!(
+                "db{number:<5} {keys} keys, {with_deadline} with a deadline, {size} of values{moving}"
+            );
+        }
+    }
+    if faults == 0 && !is_quiet {
+        println!("all holds together");
+    }
+    Ok(faults)
+}
+
+fn look_through(db: &Store) -> Result<Tally, Error> {
+    let changes = db.counters().engine.changes;
+    let counted = db.len();
+    let mut tally = Tally::default();
+    let mut met = HashSet::new();
+    let mut value = Vec::new();
+    let mut cursor = 0;
+    loop {
+        let mut step: Vec<(Vec<u8>, Found)> = Vec::new();
+        cursor = db.scan(cursor, STEP, |key, found| step.push((key.to_vec(), *found)))?;
+        for (key, found) in step {
+            // A key may be met twice when the index grows meanwhile.
+            if !met.insert(key.clone()) {
+                continue;
+            }
+            tally.keys += 1;
+            tally.with_deadline += u64::from(found.deadline != 0);
+            value.clear();
+            let is_there = db.get_into(&key, &mut value)?;
+            tally.value_bytes += value.len() as u64;
+            if is_there && value.len() == found.len {
+                continue;
+            }
+            // Changed, removed or due meanwhile: all that counts is whether it is consistent now.
+            value.clear();
+            let now = db.peek(&key)?;
+            let is_there = db.get_into(&key, &mut value)?;
+            let is_same = now.map(|found| found.len) == is_there.then_some(value.len());
+            if !is_same && db.counters().engine.changes == changes {
+                let key = key.escape_ascii();
+                tally.faults.push(format!("key \"{key}\" is not what the index says it is"));
+            }
+        }
+        if cursor == 0 {
+            break;
+        }
+    }
+    tally.is_still = db.counters().engine.changes == changes && db.len() == counted;
+    // Keys that are due are counted until somebody meets them, and not met here.
+    if tally.is_still && tally.keys > counted {
+        let keys = tally.keys;
+        tally.faults.push(format!("{keys} keys were met, but the shards count {counted}"));
+    }
+    let may_be_due = db.counters().engine.expired > 0 || tally.with_deadline > 0;
+    if tally.is_still && tally.keys < counted && !may_be_due {
+        let keys = tally.keys;
+        tally.faults.push(format!("the shards count {counted} keys, but {keys} were met"));
+    }
+    Ok(tally)
+}

@@ -1,0 +1,144 @@
+//! `dolium top`: what a server does, read from its memory once a second without asking it.
+
+use super::{Place, fail, wants_colour};
+use clap::Args;
+use dolium_attach::{Counters, Histogram, Store};
+use std::fmt::Write as _;
+use std::process::ExitCode;
+use std::time::{Duration, Instant};
+
+#[derive(Args, Debug)]
+pub struct Arguments {
+    /// Seconds between two looks
+    #[arg(short, long, default_value_t = 1.0)]
+    interval: f64,
+    /// How many times to look; without it, until interrupted
+    #[arg(short, long)]
+    count: Option<u64>,
+    #[command(flatten)]
+    place: Place,
+}
+
+struct Look {
+    at: Instant,
+    counters: Counters,
+    latencies: Vec<(&'static str, Histogram)>,
+}
+
+impl Look {
+    fn at(store: &Store) -> Look {
+        Look { at: Instant::now(), counters: store.counters(), latencies: store.latencies() }
+    }
+}
+
+pub fn run(arguments: &Arguments) -> ExitCode {
+    let store = match arguments.place.attach() {
+        Ok(store) => store,
+        Err(error) => return fail(&error.to_string()),
+    };
+    let interval = Duration::from_secs_f64(arguments.interval.clamp(0.1, 3600.0));
+    let clears = wants_colour() && arguments.count != Some(1);
+    let mut before = Look::at(&store);
+    let mut left = arguments.count.unwrap_or(u64::MAX);
+    while left > 0 {
+        left -= 1;
+        std::thread::sleep(interval);
+        let now = Look::at(&store);
+        let page = page(&store, &before, &now);
+        if clears {
+            // Home, the page, and nothing below it: no flicker as with a cleared screen.
+            print!("\x1b[H{}\x1b[J", page.replace('\n', "\x1b[K\n"));
+        } else {
+            print!("{page}");
+        }
+        if std::io::Write::flush(&mut std::io::stdout()).is_err() {
+            return ExitCode::SUCCESS;
+        }
+        before = now;
+    }
+    ExitCode::SUCCESS
+}
+
+fn page(store: &Store, before: &Look, now: &Look) -> String {
+    let seconds = now.at.duration_since(before.at).as_secs_f64();
+    let rate = |new: u64, old: u64| amount(new.saturating_sub(old) as f64 / seconds);
+    let mut page = String::new();
+    let pid = store.server_pid().map_or(String::new(), |pid| format!("  server {pid}"));
+    let _ = writeln!(
+        page,
+        "dolium{pid}  {} of {} committed\n",
+        bytes(now.counters.committed),
+        bytes(now.counters.limit)
+    );
+    let (new, old) = (&now.counters.engine, &before.counters.engine);
+    let _ = writeln!(page, "{:<22}{:>12}{:>14}", "", "per second", "in all");
+    for ((name, total), (_, old)) in now.counters.server.iter().zip(&before.counters.server) {
+        let _ = writeln!(page, "{name:<22}{:>12}{:>14}", rate(*total, *old), amount(*total as f64));
+    }
+    for (name, total, old) in [
+        ("hits", new.hits, old.hits),
+        ("misses", new.misses, old.misses),
+        ("changes", new.changes, old.changes),
+        ("expired", new.expired, old.expired),
+        ("evicted", new.evicted, old.evicted),
+    ] {
+        let _ = writeln!(page, "{name:<22}{:>12}{:>14}", rate(total, old), amount(total as f64));
+    }
+    let _ = writeln!(
+        page,
+        "\n{:<10}{:>10}{:>10}{:>10}{:>10}{:>12}",
+        "latency", "p50", "p99", "p99.9", "largest", "sampled"
+    );
+    for (name, histogram) in &now.latencies {
+        let _ = writeln!(
+            page,
+            "{name:<10}{:>10}{:>10}{:>10}{:>10}{:>12}",
+            time(histogram.quantile(0.5)),
+            time(histogram.quantile(0.99)),
+            time(histogram.quantile(0.999)),
+            time(histogram.largest_nanos),
+            amount(histogram.count() as f64)
+        );
+    }
+    page
+}
+
+fn amount(n: f64) -> String {
+    match n {
+        n if n >= 1e9 => format!("{:.2} G", n / 1e9),
+        n if n >= 1e6 => format!("{:.2} M", n / 1e6),
+        n if n >= 1e4 => format!("{:.1} k", n / 1e3),
+        n => format!("{n:.0}"),
+    }
+}
+
+pub fn bytes(n: u64) -> String {
+    match n as f64 {
+        n if n >= 1024f64.powi(3) => format!("{:.2} GiB", n / 1024f64.powi(3)),
+        n => format!("{:.1} MiB", n / 1024f64.powi(2)),
+    }
+}
+
+/// Nanoseconds with a unit that keeps the number short.
+pub fn time(nanos: u64) -> String {
+    match nanos as f64 {
+        n if n >= 1e9 => format!("{:.2} s", n / 1e9),
+        n if n >= 1e6 => format!("{:.2} ms", n / 1e6),
+        n if n >= 1e4 => format!("{:.1} us", n / 1e3),
+        n if n >= 1e3 => format!("{:.2} us", n / 1e3),
+        n => format!("{n:.0} ns"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_stay_short_and_keep_their_unit() {
+        assert_eq!([amount(0.0), amount(9_999.0)], ["0", "9999"]);
+        assert_eq!([amount(12_345.0), amount(1_234_567.0)], ["12.3 k", "1.23 M"]);
+        assert_eq!([time(999), time(1_500), time(250_000)], ["999 ns", "1.50 us", "250.0 us"]);
+        assert_eq!([bytes(1 << 20), bytes(3 << 30)], ["1.0 MiB", "3.00 GiB"]);
+    }
+}

@@ -1,0 +1,128 @@
+//! The program's own verbs on a server's memory, as from a shell.
+
+mod served;
+
+use served::Served;
+use std::io::{BufRead, BufReader, Read};
+use std::process::{Command, Output, Stdio};
+
+fn out(output: &Output) -> String {
+    String::from_utf8_lossy(&output.stdout).into_owned()
+}
+
+fn err(output: &Output) -> String {
+    String::from_utf8_lossy(&output.stderr).into_owned()
+}
+
+#[test]
+fn get_set_and_exec_work_without_a_port() {
+    let served = Served::start(&[]);
+    assert_eq!(out(&served.dolium(&["set", "greeting", "salve"])), "OK\n");
+    let got = served.dolium(&["get", "greeting"]);
+    assert_eq!((out(&got).as_str(), err(&got).as_str()), ("salve\n", ""));
+    let missing = served.dolium(&["get", "nothing"]);
+    assert_eq!(missing.status.code(), Some(1));
+    assert!(err(&missing).contains("no key \"nothing\""));
+    assert_eq!(out(&served.dolium(&["exec", "INCRBY", "n", "-5"])), "(integer) -5\n");
+    let many = served.dolium(&["exec", "MGET", "n", "nothing", "greeting"]);
+    assert_eq!(out(&many), "1) \"-5\"\n2) (nil)\n3) \"salve\"\n");
+    let wrong = served.dolium(&["exec", "INCR", "greeting"]);
+    assert_eq!(wrong.status.code(), Some(1));
+    assert!(out(&wrong).starts_with("(error) ERR value is not an integer"));
+    assert_eq!(out(&served.dolium(&["set", "--db", "3", "greeting", "ave"])), "OK\n");
+    assert_eq!(out(&served.dolium(&["get", "-n", "3", "greeting"])), "ave\n");
+}
+
+#[test]
+fn without_an_attach_socket_the_program_asks_over_tcp_and_says_so() {
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = listener.local_addr().unwrap();
+    drop(listener);
+    let port = address.port().to_string();
+    let _served = Served::start(&["--port", &port]);
+    let server = address.to_string();
+    let dolium = |words: &[&str]| {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_dolium"));
+        let (verb, rest) = words.split_first().unwrap();
+        command.args([verb, "--attach-socket", "/nonexistent/attach", "--server", &server]);
+        command.args(rest).output().unwrap()
+    };
+    assert_eq!(out(&dolium(&["set", "greeting", "salve"])), "OK\n");
+    let got = dolium(&["get", "greeting"]);
+    assert_eq!(out(&got), "salve\n");
+    assert!(err(&got).starts_with("note: cannot attach at /nonexistent/attach"), "{}", err(&got));
+    assert!(err(&got).contains(&format!("asked {address} instead")));
+    assert_eq!(dolium(&["get", "nothing"]).status.code(), Some(1));
+}
+
+#[test]
+fn top_shows_counters_and_percentiles() {
+    let served = Served::start(&[]);
+    for _ in 0..10 {
+        served.dolium(&["set", "greeting", "salve"]);
+    }
+    let page = out(&served.dolium(&["top", "--count", "1", "--interval", "0.1"]));
+    for word in ["committed", "hits", "changes", "commands", "p99.9", "writes"] {
+        assert!(page.contains(word), "{word} in\n{page}");
+    }
+    assert!(page.lines().all(|line| line.len() <= 80), "{page}");
+    let changes = page.lines().find(|line| line.starts_with("changes")).unwrap();
+    assert!(changes.trim_end().ends_with("10"), "{changes}");
+}
+
+#[test]
+fn check_finds_a_sound_arena_sound() {
+    let served = Served::start(&[]);
+    for n in 0..50 {
+        served.attach().execute(&[b"SET", format!("key:{n}").as_bytes(), b"value"]).unwrap();
+    }
+    let checked = served.dolium(&["check"]);
+    assert_eq!(checked.status.code(), Some(0), "{}", err(&checked));
+    assert!(out(&checked).contains("50 keys"), "{}", out(&checked));
+    assert!(out(&checked).ends_with("all holds together\n"));
+    let nowhere = Command::new(env!("CARGO_BIN_EXE_dolium"))
+        .args(["check", "--attach-socket", "/nonexistent/attach"])
+        .output()
+        .unwrap();
+    assert_eq!(nowhere.status.code(), Some(1));
+}
+
+#[test]
+fn the_tour_reads_through_every_door_and_leaves_nothing_behind() {
+    let output = Command::new(env!("CARGO_BIN_EXE_dolium")).arg("tour").output().unwrap();
+    let page = out(&output);
+    assert!(output.status.success(), "{page}\n{}", err(&output));
+    let read = page.lines().filter(|line| line.trim_end().ends_with("salve")).count();
+    assert_eq!(read, 7 + 1, "one write and seven doors in\n{page}");
+    let timed = page.lines().filter(|line| line.contains('#')).count();
+    assert_eq!(timed, 7, "{page}");
+    assert!(!page.contains('\x1b'), "no colour for a pipe");
+    assert!(page.lines().all(|line| line.chars().count() <= 80), "{page}");
+}
+
+#[test]
+fn an_interrupted_tour_takes_its_server_away() {
+    let mut tour = Command::new(env!("CARGO_BIN_EXE_dolium"))
+        .arg("tour")
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut lines = BufReader::new(tour.stdout.take().unwrap());
+    let server = loop {
+        let mut line = String::new();
+        assert!(lines.read_line(&mut line).unwrap() > 0, "the tour ended early");
+        if let Some((_, rest)) = line.split_once("runs as process ") {
+            break rest.split(',').next().unwrap().to_owned();
+        }
+    };
+    let folder = std::env::temp_dir().join(format!("dolium-tour-{}", tour.id()));
+    assert!(folder.exists());
+    // In the midst of it, so that reads are under way.
+    std::thread::sleep(std::time::Duration::from_secs(2));
+    let pid = rustix::process::Pid::from_child(&tour);
+    rustix::process::kill_process(pid, rustix::process::Signal::INT).unwrap();
+    lines.read_to_end(&mut Vec::new()).unwrap();
+    assert_eq!(tour.wait().unwrap().code(), Some(130));
+    assert!(!folder.exists());
+    assert!(!std::path::Path::new("/proc").join(server).exists(), "the server is still there");
+}
