@@ -6,6 +6,8 @@
 
 #[path = "../src/sync/lock.rs"]
 mod lock;
+#[path = "alloc_lock_models/scenarios.rs"]
+mod scenarios;
 
 mod atomics {
     pub use loom::sync::atomic::{AtomicU32, Ordering};
@@ -38,11 +40,9 @@ mod sleep {
     }
 }
 
-use atomics::{AtomicU32, Ordering};
 use loom::sync::Arc;
 use loom::thread;
-
-include!("alloc_lock_models/scenarios.rs");
+use scenarios::{one_tries_while_another_holds, threads_add};
 
 #[test]
 fn two_threads_exclude_each_other_and_nobody_sleeps_for_ever() {

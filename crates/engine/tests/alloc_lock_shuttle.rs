@@ -6,6 +6,8 @@
 
 #[path = "../src/sync/lock.rs"]
 mod lock;
+#[path = "alloc_lock_models/scenarios.rs"]
+mod scenarios;
 
 mod atomics {
     pub use shuttle::sync::atomic::{AtomicU32, Ordering};
@@ -38,11 +40,9 @@ mod sleep {
     }
 }
 
-use atomics::{AtomicU32, Ordering};
+use scenarios::{one_tries_while_another_holds, threads_add};
 use shuttle::sync::Arc;
 use shuttle::thread;
-
-include!("alloc_lock_models/scenarios.rs");
 
 /// How many schedules of each; `DOLIUM_SCHEDULES` says otherwise.
 const SCHEDULES: usize = 20_000;

@@ -1,6 +1,9 @@
-// What must hold of the lock in every schedule. The including file says which checker runs it.
-//
-// There is no timeout in the models: a wake that gets lost is a deadlock, and the checker says so.
+//! What must hold of the lock in every schedule. The file that takes it in says which checker runs.
+//!
+//! There is no timeout in the models: a wake that gets lost is a deadlock, and the checker says so.
+
+use crate::atomics::{AtomicU32, Ordering};
+use crate::{Arc, lock, thread};
 
 /// Two halves of a value that nobody may see apart.
 struct Pair {
@@ -23,7 +26,7 @@ impl Pair {
     }
 }
 
-fn threads_add(threads: u32, rounds: u32) {
+pub fn threads_add(threads: u32, rounds: u32) {
     let pair = Arc::new(Pair::new());
     let workers: Vec<_> = (0..threads)
         .map(|_| {
@@ -43,7 +46,7 @@ fn threads_add(threads: u32, rounds: u32) {
     assert_eq!(pair.left.load(Ordering::Relaxed), threads * rounds);
 }
 
-fn one_tries_while_another_holds() {
+pub fn one_tries_while_another_holds() {
     let pair = Arc::new(Pair::new());
     let other = pair.clone();
     let worker = thread::spawn(move || {
