@@ -138,7 +138,12 @@ impl ChangeReader {
     fn assemble(&mut self, position: u64, record: Record) -> Option<Change> {
         let mut value = record.value;
         if record.flags & MORE_BIT != 0 {
-            self.pieces.entry(record.first).or_default().extend_from_slice(&value);
+            if record.first == position {
+                self.pieces.insert(position, value);
+            } else if let Some(begun) = self.pieces.get_mut(&record.first) {
+                begun.append(&mut value);
+            }
+            // Else its first pieces were lost: the others must not pass for the whole.
             return None;
         }
         if record.first != position {
