@@ -15,13 +15,18 @@ use crate::limits::DATABASES_MAX;
 use crate::session::Session;
 use crate::sync::atomics::Ordering::{Acquire, Relaxed, Release};
 use crate::sync::atomics::{AtomicU32, AtomicU64};
+use crate::sync::blocking::{Mutex, MutexGuard};
 use crate::verbs::*;
 use crate::watch::Watches;
-use std::sync::{Arc, Mutex, MutexGuard};
+use std::sync::Arc;
 
 /// Where the engine's own words lie in the arena's header.
 pub(crate) const ROOTS_AT: usize = ENGINE_WORDS_AT as usize;
 pub(crate) const JOURNAL_HEAD_AT: usize = ENGINE_WORDS_AT as usize + 256;
+
+/// Fewest shards, and least bytes of the journal's ring. Models want few locks and short ways.
+const SHARDS_MIN: u32 = if cfg!(shuttle) { 2 } else { 16 };
+const JOURNAL_BYTES_MIN: u64 = if cfg!(shuttle) { 4096 } else { 1 << 20 };
 
 /// How to create an arena.
 #[derive(Clone, Debug)]
@@ -105,13 +110,14 @@ pub struct Engine {
 
 impl Engine {
     pub fn create(options: EngineOptions) -> Result<Arc<Engine>, CreateError> {
-        if !options.shards.is_power_of_two() || !(16..=SHARDS_MAX).contains(&options.shards) {
+        if !options.shards.is_power_of_two() || !(SHARDS_MIN..=SHARDS_MAX).contains(&options.shards)
+        {
             return Err(CreateError::Options("the number of shards is a power of two, 16 to 1024"));
         }
         if options.databases == 0 || options.databases > DATABASES_MAX {
             return Err(CreateError::Options("the number of databases is 1 to 64"));
         }
-        if options.journal_bytes < 1 << 20 {
+        if options.journal_bytes < JOURNAL_BYTES_MIN {
             return Err(CreateError::Options("the journal's ring takes 1 MiB at least"));
         }
         let arena = Arena::create(&ArenaOptions {

@@ -29,7 +29,7 @@ use crate::verbs::{Db, Event, Millis, Policy};
 const GENERATIONS: u64 = 16;
 /// A generation is never shorter than this, or an empty shard would age with each insert.
 const GENERATION_BYTES_MIN: u64 = 4096;
-const GHOSTS: usize = 1 << 16;
+const GHOSTS: usize = if cfg!(shuttle) { 1 << 4 } else { 1 << 16 };
 /// Lines that one call looks at before it takes what it has.
 const LINES_A_TURN: usize = 64 * 63;
 

@@ -24,7 +24,11 @@ mod reader;
 pub mod ring;
 mod scan;
 mod session;
+#[cfg(not(shuttle))]
 mod sync;
+#[cfg(shuttle)]
+#[doc(hidden)]
+pub mod sync;
 mod verbs;
 mod verify;
 mod watch;

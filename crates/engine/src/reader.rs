@@ -13,6 +13,7 @@ use crate::hash::Hasher;
 use crate::index::read::{Contended, View};
 use crate::scan::{Cursor, visit_places};
 use crate::sync::atomics::Ordering::Relaxed;
+use crate::sync::atomics::spin_turn;
 use crate::verbs::*;
 use std::os::fd::OwnedFd;
 
@@ -160,7 +161,7 @@ impl Reader {
                     }
                     return Ok((place.depth, place.keys.len()));
                 }
-                std::hint::spin_loop();
+                spin_turn();
             }
             Err(Contended)
         })?;

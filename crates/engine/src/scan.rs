@@ -20,7 +20,7 @@ use crate::index::segment::{HOME_LINES, SEGMENT_BYTES, STASH_LINES, Segment, hom
 use crate::item::Item;
 use crate::session::Session;
 use crate::sync::atomics::Ordering::{Acquire, Relaxed};
-use crate::sync::atomics::fence;
+use crate::sync::atomics::{fence, spin_turn};
 use crate::verbs::{Db, Found, Millis};
 
 const LINE_BITS: u32 = 6;
@@ -194,7 +194,7 @@ impl Session {
             if let Some(place) = self.view().read_home(db, at, home, now, self.engine().hasher()) {
                 return place;
             }
-            std::hint::spin_loop();
+            spin_turn();
         }
     }
 

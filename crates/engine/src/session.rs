@@ -6,8 +6,8 @@ use crate::arena::{Mem, Ref};
 use crate::counters::Counter;
 use crate::engine::Engine;
 use crate::index::bucket::META_FREQUENCY;
-use crate::index::read::{Contended, Evidence, Hit, View};
-use crate::sync::atomics::AtomicBool;
+use crate::index::read::{Contended, Evidence, Hit, View, step};
+use crate::sync::atomics::{AtomicBool, spin_turn};
 use crate::sync::lock;
 use crate::verbs::*;
 use std::cell::{Cell, RefCell};
@@ -129,7 +129,7 @@ impl Session {
                     self.count_many(db, keys, now);
                     return;
                 }
-                std::hint::spin_loop();
+                spin_turn();
             }
         }
         // Writers are too quick, or the locks are ours anyway.
@@ -182,7 +182,7 @@ impl Session {
                 None => shard.directory().is_empty(),
             };
             // Odd: a write of several keys was under way.
-            unchanged && several & 1 == 0 && shard.several() == *several
+            unchanged && step!(Several, several & 1 == 0 && shard.several() == *several)
         })
     }
 

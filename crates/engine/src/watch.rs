@@ -5,10 +5,10 @@
 
 use crate::sync::atomics::Ordering::Relaxed;
 use crate::sync::atomics::{AtomicBool, AtomicU32};
+use crate::sync::blocking::Mutex;
 use crate::verbs::Db;
 use std::collections::HashMap;
-
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 
 type Watched = HashMap<Db, HashMap<Box<[u8]>, Vec<Arc<AtomicBool>>>>;
 

@@ -38,7 +38,7 @@ fn merge(word: &AtomicU64, mask: u64, bits: u64) {
 }
 
 /// Where there is nothing better (see `unaligned.rs`): aligned words, shifted together.
-#[cfg(any(not(target_arch = "x86_64"), miri))]
+#[cfg(any(not(target_arch = "x86_64"), miri, shuttle))]
 impl Words {
     /// Appends `len` bytes that begin at `offset` to `out`.
     #[inline]

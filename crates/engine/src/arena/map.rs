@@ -12,6 +12,9 @@ use std::io;
 use std::os::fd::{AsRawFd, BorrowedFd, OwnedFd};
 use std::ptr::NonNull;
 
+/// The arena's memory file.
+pub type File = OwnedFd;
+
 /// A mapping of a whole arena file. Unmapped when dropped.
 #[derive(Debug)]
 pub struct Mapping {
@@ -115,7 +118,7 @@ impl Drop for Mapping {
 }
 
 /// A new memory file of this length. It can neither shrink (a reader would get SIGBUS) nor grow.
-pub fn create_file(len: u64) -> io::Result<OwnedFd> {
+pub fn create_file(len: u64) -> io::Result<File> {
     let fd =
         rustix::fs::memfd_create("dolium-arena", MemfdFlags::CLOEXEC | MemfdFlags::ALLOW_SEALING)?;
     rustix::fs::ftruncate(&fd, len)?;

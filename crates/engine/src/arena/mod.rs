@@ -7,9 +7,13 @@
 mod bytes;
 pub mod header;
 pub mod layout;
+#[cfg(not(any(shuttle, miri)))]
+mod map;
+#[cfg(any(shuttle, miri))]
+#[path = "model.rs"]
 mod map;
 mod mem;
-#[cfg(all(target_arch = "x86_64", not(miri)))]
+#[cfg(all(target_arch = "x86_64", not(any(miri, shuttle))))]
 mod unaligned;
 mod view;
 mod words;
@@ -24,7 +28,9 @@ use layout::{Layout, SYSTEM_PAGE};
 use std::fmt;
 use std::io;
 use std::ops::Deref;
-use std::os::fd::{AsFd, OwnedFd};
+#[cfg(not(any(shuttle, miri)))]
+use std::os::fd::AsFd;
+use std::os::fd::OwnedFd;
 
 /// A place in the arena: its offset in granules of eight bytes, never 0.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -108,7 +114,7 @@ fn step<T, E: Into<io::Error>>(step: &'static str, outcome: Result<T, E>) -> Res
 pub struct Arena {
     words: Words,
     mapping: map::Mapping,
-    fd: OwnedFd,
+    fd: map::File,
 }
 
 impl Deref for Arena {

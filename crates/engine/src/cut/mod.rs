@@ -21,12 +21,13 @@ use crate::index::segment::{LINES, Segment};
 use crate::item::Item;
 use crate::sync::atomics::Ordering::{Acquire, Relaxed, Release};
 use crate::sync::atomics::{AtomicBool, AtomicU64};
+use crate::sync::blocking::RwLock;
 use crate::sync::lock;
 use crate::verbs::{Db, Millis};
-use std::sync::{Arc, RwLock};
+use std::sync::Arc;
 
 /// All lines that hold items.
-const ALL_LINES: u64 = !1;
+const ALL_LINES: u64 = u64::MAX >> (64 - LINES) & !1;
 /// Lines taken in one hold of a shard's lock.
 const LINES_A_TURN: u32 = 16;
 /// Segments of flushed databases taken in one step.

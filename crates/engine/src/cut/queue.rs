@@ -1,8 +1,8 @@
 //! A sink with a bound: writers that find it full wait until items are taken out.
 
 use super::{CutItem, CutSink};
+use crate::sync::blocking::{Condvar, Mutex};
 use std::collections::VecDeque;
-use std::sync::{Condvar, Mutex};
 
 /// What an item takes beyond its bytes, for the account.
 const ITEM_OVERHEAD_BYTES: usize = std::mem::size_of::<CutItem>() + 32;

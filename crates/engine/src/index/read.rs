@@ -13,8 +13,20 @@ use crate::index::segment::{SEGMENT_BYTES, STASH_LINES, Segment, home_of, stash_
 use crate::index::shard::{DirectoryWord, SHARD_BYTES, Shard};
 use crate::item::Item;
 use crate::sync::atomics::Ordering::{Acquire, Relaxed};
-use crate::sync::atomics::fence;
+use crate::sync::atomics::{fence, spin_turn};
 use crate::verbs::{Db, Key};
+
+/// A step of a read's final check. A model can leave one out, to show that it would be missed.
+macro_rules! step {
+    ($name:ident, $check:expr) => {{
+        #[cfg(shuttle)]
+        let left_out = crate::sync::modelled::is_left_out(crate::sync::modelled::Fault::$name);
+        #[cfg(not(shuttle))]
+        let left_out = false;
+        left_out || $check
+    }};
+}
+pub(crate) use step;
 
 /// Attempts before a reader gives up and asks for the lock (or, attached, the server).
 const ATTEMPTS_MAX: u32 = 1000;
@@ -104,7 +116,7 @@ impl<'a> View<'a> {
         let home_number = home_of(key.hash);
         for attempt in 0..ATTEMPTS_MAX {
             if attempt > 0 {
-                std::hint::spin_loop();
+                spin_turn();
             }
             let root = self.root_of(db);
             let shard = self.shard_of(root, key.hash);
@@ -229,11 +241,18 @@ impl<'a> View<'a> {
         // `item::write_item`: whoever saw a byte of a reused block sees the version that was
         // bumped before the block was freed.
         fence(Acquire);
-        evidence.home.version() == evidence.home_tags.version()
-            && evidence.stash.is_none_or(|(line, tags)| line.version() == tags.version())
-            && self.words.u32_at(evidence.entry_at).load(Relaxed) == evidence.segment_reference
-            && evidence.shard.directory() == evidence.directory
-            && self.root_of(db) == evidence.root
+        let versions = || {
+            evidence.home.version() == evidence.home_tags.version()
+                && evidence.stash.is_none_or(|(line, tags)| line.version() == tags.version())
+        };
+        let entry =
+            || self.words.u32_at(evidence.entry_at).load(Relaxed) == evidence.segment_reference;
+        let directory = || evidence.shard.directory() == evidence.directory;
+        let root = || self.root_of(db) == evidence.root;
+        step!(Version, versions())
+            && step!(Entry, entry())
+            && step!(Directory, directory())
+            && step!(Root, root())
     }
 
     /// As `holds`, and no key came into the line either: for reads of several keys at once.
@@ -264,7 +283,7 @@ impl<'a> View<'a> {
         match tags.stash() {
             0 => false,
             stash => {
-                segment.line(stash_line(stash.min(7))).prefetch();
+                segment.line(stash_line(stash.min(STASH_LINES))).prefetch();
                 true
             }
         }
@@ -276,7 +295,7 @@ impl<'a> View<'a> {
         let Some(segment) = self.segment_for_prefetch(db, hash) else { return };
         let stash = segment.line(home_of(hash)).load().stash();
         if stash != 0 {
-            let line = segment.line(stash_line(stash.min(7)));
+            let line = segment.line(stash_line(stash.min(STASH_LINES)));
             self.prefetch_matches(line, line.load(), hash);
         }
     }

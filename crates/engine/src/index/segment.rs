@@ -20,15 +20,16 @@ use crate::index::bucket::{LINE_BYTES, Line};
 use crate::sync::atomics::Ordering::{Relaxed, Release};
 use crate::verbs::Millis;
 
-pub(crate) const SEGMENT_BYTES: usize = 4096;
-pub(crate) const HOME_LINES: usize = 56;
-pub(crate) const STASH_LINES: usize = 7;
-pub(crate) const LINES: usize = 64;
+// A model has small segments: the same algorithm, with splits that take fewer steps.
+pub(crate) const SEGMENT_BYTES: usize = LINES * LINE_BYTES;
+pub(crate) const HOME_LINES: usize = if cfg!(shuttle) { 5 } else { 56 };
+pub(crate) const STASH_LINES: usize = if cfg!(shuttle) { 2 } else { 7 };
+pub(crate) const LINES: usize = if cfg!(shuttle) { 8 } else { 64 };
 pub(crate) const NO_DUE: u64 = u64::MAX;
 const MAGIC: u64 = 0xd01a;
 
 const _: () = assert!(1 + HOME_LINES + STASH_LINES == LINES);
-const _: () = assert!(LINES * LINE_BYTES == SEGMENT_BYTES);
+const _: () = assert!(SEGMENT_BYTES == 4096 || cfg!(shuttle));
 
 /// The home line of a hash, 1 to 56.
 #[inline(always)]

@@ -23,9 +23,10 @@ pub use reader::{Change, ChangeReader, Effect, Next};
 
 use crate::arena::Mem;
 use crate::sync::atomics::Ordering::{AcqRel, Acquire, Relaxed, Release};
-use crate::sync::atomics::{AtomicU64, fence, spin_turn};
+use crate::sync::atomics::{AtomicU64, fence, spin_turn, yield_turn};
+use crate::sync::blocking::Mutex;
 use crate::verbs::{Db, Event, Millis};
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 
 pub(crate) const RECORD_HEADER_BYTES: usize = 48;
 const RAW_BIT: u64 = 1 << 32;
@@ -212,7 +213,7 @@ impl Journal {
             if turns < 100 {
                 spin_turn();
             } else {
-                std::thread::yield_now();
+                yield_turn();
             }
         }
     }

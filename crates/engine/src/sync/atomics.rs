@@ -1,14 +1,32 @@
 //! The only place from which the engine takes atomic types.
 //!
-//! Models compile a module's own source once more with a model checker's types in this place (see
-//! the tests whose names end in `_loom` and `_shuttle`), so that the checker sees every access
-//! that the real code makes. A given word is always accessed at one width: mixed-size atomics
-//! have no meaning in the memory model that Rust shares with C11.
+//! A build with `--cfg shuttle` swaps them for modelled ones, so that a model checker sees every
+//! access that the real code makes (`tests/models_*`). Small models compile a module's own source
+//! once more with a model checker's types in this place (`tests/*_loom`, `*_shuttle`). A given word is always accessed at one width: mixed-size
+//! atomics have no meaning in the memory model that Rust shares with C11.
 
+#[cfg(not(shuttle))]
 pub use core::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering, fence};
 
-/// One turn of a spin loop; under a model checker, a chance for every other thread.
+#[cfg(shuttle)]
+pub use super::modelled::{AtomicBool, AtomicU32, AtomicU64, Ordering, fence};
+
+/// One turn of a spin loop; in a model, a chance for every other task.
 #[inline]
 pub fn spin_turn() {
+    #[cfg(not(any(shuttle, miri)))]
     core::hint::spin_loop();
+    #[cfg(miri)]
+    std::thread::yield_now();
+    #[cfg(shuttle)]
+    shuttle::thread::yield_now();
+}
+
+/// Lets other threads run: for who has waited for longer than a few turns.
+#[inline]
+pub fn yield_turn() {
+    #[cfg(not(shuttle))]
+    std::thread::yield_now();
+    #[cfg(shuttle)]
+    shuttle::thread::yield_now();
 }

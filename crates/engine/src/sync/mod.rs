@@ -1,5 +1,8 @@
 //! What threads and processes meet on: the engine's atomics and its lock.
 
 pub mod atomics;
+pub mod blocking;
 pub mod lock;
+#[cfg(shuttle)]
+pub mod modelled;
 pub mod sleep;

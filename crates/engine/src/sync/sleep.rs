@@ -3,14 +3,21 @@
 //! Kept apart from the lock so that a model can put its own waiting here. The futex is a shared
 //! one: the word may be mapped at another address by whoever wakes us.
 
+#[cfg(not(shuttle))]
 use super::atomics::AtomicU32;
 
 /// Turns to spin before sleeping. Critical sections are mostly shorter than a sleep and a wake.
-pub const SPIN_TURNS: u32 = if cfg!(miri) { 1 } else { 100 };
+pub const SPIN_TURNS: u32 = if cfg!(miri) {
+    1
+} else if cfg!(shuttle) {
+    0
+} else {
+    100
+};
 
 /// Sleeps while the word has this value, until woken, for 10 ms at most. Every outcome (woken,
 /// value changed, timeout, signal) means the same: look again.
-#[cfg(not(miri))]
+#[cfg(not(any(miri, shuttle)))]
 pub fn sleep(word: &AtomicU32, value: u32) {
     use rustix::thread::futex;
     let limit = futex::Timespec { tv_sec: 0, tv_nsec: 10_000_000 };
@@ -18,7 +25,7 @@ pub fn sleep(word: &AtomicU32, value: u32) {
 }
 
 /// Wakes one thread that sleeps on the word.
-#[cfg(not(miri))]
+#[cfg(not(any(miri, shuttle)))]
 pub fn wake_one(word: &AtomicU32) {
     use rustix::thread::futex;
     // It fails only for a word that is not mapped, which a reference excludes.
@@ -26,10 +33,13 @@ pub fn wake_one(word: &AtomicU32) {
 }
 
 /// Miri has no futex of ours; there a sleeper is one that lets the others run.
-#[cfg(miri)]
+#[cfg(all(miri, not(shuttle)))]
 pub fn sleep(_word: &AtomicU32, _value: u32) {
     std::thread::yield_now();
 }
 
-#[cfg(miri)]
+#[cfg(all(miri, not(shuttle)))]
 pub fn wake_one(_word: &AtomicU32) {}
+
+#[cfg(shuttle)]
+pub use super::modelled::{futex_wait as sleep, futex_wake_one as wake_one};

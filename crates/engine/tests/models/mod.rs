@@ -1,0 +1,6 @@
+//! What the models of the engine have in common.
+#![allow(dead_code)]
+
+pub mod history;
+pub mod run;
+pub mod scene;

@@ -1,0 +1,110 @@
+//! An engine with one writer and some readers, all of them tasks of a model.
+
+use super::history::{Held, History, NOW, Step, make};
+use dolium_engine::sync::modelled::quietly;
+use dolium_engine::*;
+use std::sync::Arc;
+
+pub fn engine() -> Arc<Engine> {
+    let options = EngineOptions {
+        max_bytes: 4 << 20,
+        shards: 2,
+        databases: 2,
+        journal_bytes: 4096,
+        ..EngineOptions::default()
+    };
+    Engine::create(options).expect("an arena")
+}
+
+/// Makes the steps before anybody else is there.
+pub fn prepare(engine: &Arc<Engine>, steps: &[Step]) {
+    let session = engine.session().expect("a slot");
+    for (number, step) in steps.iter().enumerate() {
+        make(&session, step, number);
+    }
+}
+
+/// One read of some keys of a database as of one moment, held against the history.
+pub fn read(
+    session: &Session,
+    history: &History,
+    floor: &mut usize,
+    db: Db,
+    names: &'static [&'static str],
+) {
+    *floor = history.done().max(*floor);
+    let keys: Vec<_> = names.iter().map(|name| session.engine().key(name.as_bytes())).collect();
+    let mut seen: Vec<Option<Held>> = vec![None; names.len()];
+    if let [key] = keys[..] {
+        let mut out = Vec::new();
+        let found = session.get(db, &key, NOW, &mut out, |_, _| {});
+        seen[0] = found.map(|found| (out, found.deadline));
+    } else {
+        let mut out = Vec::new();
+        let mut places: Vec<Option<(usize, usize, Millis)>> = vec![None; names.len()];
+        session.get_many(db, &keys, NOW, &mut out, |index, found, out| {
+            places[index] = found.map(|found| (out.len(), found.len, found.deadline));
+        });
+        for (index, place) in places.iter().enumerate() {
+            seen[index] = place.map(|(at, len, deadline)| (out[at..at + len].to_vec(), deadline));
+        }
+    }
+    let seen: Vec<_> = names.iter().zip(seen).map(|(name, held)| ((db.0, *name), held)).collect();
+    *floor = history.moment_of(*floor, &seen);
+}
+
+/// What a model consists of.
+#[derive(Clone, Debug)]
+pub struct Scene {
+    /// Made before anybody reads.
+    pub before: Vec<Step>,
+    /// Made by the writer while others read.
+    pub steps: Vec<Step>,
+    /// Each is a task: keys that it reads in each of its turns.
+    pub readers: Vec<(Db, &'static [&'static str])>,
+    pub turns: usize,
+}
+
+impl Scene {
+    /// One schedule of the model.
+    pub fn play(&self) {
+        let (engine, history, sessions) = quietly(|| {
+            let engine = engine();
+            prepare(&engine, &self.before);
+            let history = History::new(&self.before, self.steps.clone());
+            let sessions: Vec<_> =
+                (0..=self.readers.len()).map(|_| engine.session().expect("a slot")).collect();
+            (engine, history, sessions)
+        });
+        let mut sessions = sessions.into_iter();
+        let writer = {
+            let (session, history) = (sessions.next().expect("one"), history.clone());
+            let first = self.before.len();
+            shuttle::thread::spawn(move || {
+                history.make(&session, first);
+                quietly(|| drop(session));
+            })
+        };
+        let readers: Vec<_> = sessions
+            .zip(self.readers.clone())
+            .map(|(session, (db, names))| {
+                let (history, turns) = (history.clone(), self.turns);
+                shuttle::thread::spawn(move || {
+                    let mut floor = 0;
+                    for _ in 0..turns {
+                        read(&session, &history, &mut floor, db, names);
+                    }
+                    quietly(|| drop(session));
+                })
+            })
+            .collect();
+        writer.join().expect("the writer");
+        for reader in readers {
+            reader.join().expect("a reader");
+        }
+        quietly(|| {
+            engine.verify().expect("a sound index");
+            drop(engine);
+        });
+    }
+}

@@ -1,0 +1,229 @@
+//! Readers without locks against one writer, in the engine's own code under shuttle.
+//!
+//! Each control leaves one step of the reader's final check out, and must fail: so the model that
+//! it shares with a test would see that step missing. See `tests/README.md` for how to run this.
+#![cfg(shuttle)]
+
+mod models;
+
+use dolium_engine::Db;
+use dolium_engine::sync::modelled::Fault;
+use models::history::Step::*;
+use models::run::{check, must_fail};
+use models::scene::{Scene, engine};
+use std::sync::OnceLock;
+
+const A: Db = Db(0);
+const B: Db = Db(1);
+
+/// Keys that share shard and home line, so that they fill it and then its stash line.
+fn crowd() -> &'static [&'static str] {
+    static CROWD: OnceLock<Vec<&'static str>> = OnceLock::new();
+    CROWD.get_or_init(|| {
+        let engine = dolium_engine::sync::modelled::quietly(engine);
+        let home = |hash: u64| ((hash & 0xffff_ffff) * 5) >> 32;
+        (0..)
+            .map(|n| format!("crowd{n:03}"))
+            .filter(|name| {
+                let hash = engine.key(name.as_bytes()).hash();
+                hash >> 63 == 0 && home(hash) == 2
+            })
+            .take(24)
+            .map(|name| &*name.leak())
+            .collect()
+    })
+}
+
+fn replace() -> Scene {
+    Scene {
+        before: vec![Put(A, "one", 40), Put(A, "two", 40)],
+        // Blocks of one size, freed and at once filled again, for the same key and for another.
+        steps: vec![
+            Put(A, "one", 40),
+            Put(A, "one", 40),
+            Put(A, "two", 40),
+            Put(A, "one", 41),
+            Put(A, "two", 40),
+        ],
+        readers: vec![(A, &["one"]), (A, &["two"])],
+        turns: 3,
+    }
+}
+
+#[test]
+fn a_replaced_value_is_read_whole_and_never_old() {
+    check(|| replace().play());
+}
+
+#[test]
+fn control_without_versions_a_read_is_torn() {
+    must_fail(Fault::Version, || replace().play());
+}
+
+fn insert_and_delete() -> Scene {
+    Scene {
+        before: vec![Put(A, "one", 40), Put(A, "stays", 40)],
+        steps: vec![
+            Remove(A, "one"),
+            Put(A, "two", 40),
+            Put(A, "one", 40),
+            Remove(A, "two"),
+            Put(A, "six", 40),
+            Remove(A, "one"),
+            Put(A, "one", 38),
+        ],
+        readers: vec![(A, &["one"]), (A, &["stays"]), (A, &["two"])],
+        turns: 3,
+    }
+}
+
+#[test]
+fn keys_come_and_go_and_others_stay() {
+    check(|| insert_and_delete().play());
+}
+
+#[test]
+fn control_without_versions_a_freed_block_is_read() {
+    must_fail(Fault::Version, || insert_and_delete().play());
+}
+
+#[test]
+fn integers_and_deadlines_change_in_place() {
+    check(|| {
+        Scene {
+            before: vec![Int(A, "n", 7), Put(A, "d", 30), Deadline(A, "d", 5_000)],
+            steps: vec![
+                Int(A, "n", 1_000_000),
+                Deadline(A, "d", 6_000),
+                Int(A, "n", -3),
+                Put(A, "n", 30),
+                Deadline(A, "d", 0),
+                Int(A, "n", 12),
+                Deadline(A, "d", 7_000),
+            ],
+            readers: vec![(A, &["n"]), (A, &["d"])],
+            turns: 3,
+        }
+        .play();
+    });
+}
+
+/// A full home line and a full stash line: the next insert splits, and doubles the directory.
+fn split() -> Scene {
+    let crowd = crowd();
+    Scene {
+        before: crowd[..20].iter().map(|key| Put(A, key, 20)).collect(),
+        steps: vec![
+            Put(A, crowd[20], 20),
+            Put(A, crowd[0], 20),
+            Put(A, crowd[19], 20),
+            Put(A, crowd[0], 20),
+            Remove(A, crowd[1]),
+            Put(A, crowd[1], 20),
+        ],
+        readers: vec![(A, &crowd[..1]), (A, &crowd[19..20]), (A, &crowd[1..2])],
+        turns: 4,
+    }
+}
+
+#[test]
+fn a_split_hides_no_key() {
+    check(|| split().play());
+}
+
+#[test]
+fn control_without_the_directory_word_a_split_hides_changes() {
+    must_fail(Fault::Directory, || split().play());
+}
+
+#[test]
+fn control_without_the_entry_a_split_hides_changes() {
+    must_fail(Fault::Entry, || split().play());
+}
+
+fn stash() -> Scene {
+    let crowd = crowd();
+    Scene {
+        before: crowd[..10].iter().map(|key| Put(A, key, 20)).collect(),
+        steps: vec![
+            Put(A, crowd[10], 20),
+            Put(A, crowd[10], 20),
+            Put(A, crowd[11], 20),
+            Remove(A, crowd[3]),
+            Put(A, crowd[12], 20),
+            Remove(A, crowd[10]),
+            Put(A, crowd[13], 20),
+        ],
+        readers: vec![(A, &crowd[10..11]), (A, &crowd[11..12]), (A, &crowd[2..3])],
+        turns: 3,
+    }
+}
+
+#[test]
+fn keys_in_a_stash_line_are_found() {
+    check(|| stash().play());
+}
+
+fn flush() -> Scene {
+    Scene {
+        before: vec![Put(A, "one", 40), Put(A, "two", 40), Put(B, "one", 40)],
+        steps: vec![Flush(A), Put(A, "one", 40), Put(A, "one", 40), Flush(A), Put(A, "two", 40)],
+        readers: vec![(A, &["one"]), (A, &["two"]), (B, &["one"])],
+        turns: 3,
+    }
+}
+
+#[test]
+fn a_flushed_database_is_empty_at_once() {
+    check(|| flush().play());
+}
+
+fn swap() -> Scene {
+    Scene {
+        before: vec![Put(A, "one", 40), Put(B, "one", 40), Put(B, "two", 40)],
+        steps: vec![
+            Swap(A, B),
+            Put(A, "one", 40),
+            Put(A, "one", 40),
+            Swap(A, B),
+            Put(A, "one", 40),
+        ],
+        readers: vec![(A, &["one"]), (B, &["one"]), (A, &["two"])],
+        turns: 3,
+    }
+}
+
+#[test]
+fn swapped_databases_are_never_taken_for_each_other() {
+    check(|| swap().play());
+}
+
+#[test]
+fn control_without_the_root_a_swap_is_missed() {
+    must_fail(Fault::Root, || swap().play());
+}
+
+fn several() -> Scene {
+    Scene {
+        before: vec![PutAll(A, &["one", "two", "six"], 30), Put(A, "stays", 40)],
+        steps: vec![
+            PutAll(A, &["one", "two", "six"], 30),
+            PutAll(A, &["one", "two"], 30),
+            Remove(A, "six"),
+            PutAll(A, &["two", "six"], 31),
+            Put(A, "one", 30),
+        ],
+        readers: vec![(A, &["one", "two", "six"]), (A, &["two", "one"])],
+        turns: 2,
+    }
+}
+
+#[test]
+fn a_write_of_several_keys_is_seen_whole() {
+    check(|| several().play());
+}
+
+#[test]
+fn control_without_the_mark_of_several_it_is_seen_in_part() {
+    must_fail(Fault::Several, || several().play());
+}
