@@ -28,6 +28,11 @@ impl Reactor {
         if self.batch.is_empty() {
             return;
         }
+        // A loop of its own, and not while parsing: so short that the processor has the chains of
+        // loads (shard, directory, line) of many keys under way at once.
+        for (db, hash) in &self.batch.keys {
+            self.session.prefetch_line(*db, *hash);
+        }
         // Most items are named by their home line; for the others the stash line is on its way
         // by the time that all have been looked at.
         self.stashed.clear();

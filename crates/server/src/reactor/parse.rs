@@ -128,7 +128,6 @@ impl Reactor {
                     if request != memcache::Request::Nothing {
                         memcache_commands::prepare(&self.session, &request, |hash| {
                             if self.batch.keys.len() < BATCH_COMMANDS + BATCH_EXTRA_KEYS {
-                                self.session.prefetch_line(MEMCACHE_DB, hash);
                                 self.batch.keys.push((MEMCACHE_DB, hash));
                             }
                         });
@@ -157,7 +156,6 @@ impl Reactor {
             match http::parse(&input[at..end], &self.http_limits, state) {
                 http::Parsed::Complete { request, consumed } => {
                     if let Some((db, hash)) = http_commands::prepare(&self.session, &request) {
-                        self.session.prefetch_line(db, hash);
                         self.batch.keys.push((db, hash));
                     }
                     let is_write = !matches!(request.method, Method::Get | Method::Head);
@@ -201,7 +199,6 @@ fn prefetch(
     keys: &mut Vec<(Db, u64)>,
 ) {
     let Some(hash) = prepared.key_hash() else { return };
-    session.prefetch_line(db, hash);
     keys.push((db, hash));
     if prepared.row().is_some_and(|row| row.keys.last != 1) {
         for key in prepared.other_keys(args) {
@@ -209,7 +206,6 @@ fn prefetch(
                 return;
             }
             let hash = session.engine().key(key).hash();
-            session.prefetch_line(db, hash);
             keys.push((db, hash));
         }
     }
