@@ -8,6 +8,8 @@ pub const LCS_TABLE_BYTES_MAX: u64 = 512 << 20;
 pub const STRING_BYTES_MAX: usize = dolium_engine::limits::VALUE_BYTES_MAX;
 /// OBJECT ENCODING answers `embstr` up to this length, as Redis does.
 pub const EMBSTR_BYTES_MAX: usize = 44;
+/// Stars with something after them that a glob pattern may use up, as in Redis.
+pub const GLOB_STARS_MAX: usize = 1000;
 /// Keys that one step of SCAN visits when COUNT is not given.
 pub const SCAN_COUNT_DEFAULT: usize = 10;
 /// Keys that KEYS asks of the engine at a time.

@@ -5,7 +5,9 @@
 //!   ?        one byte           \x                   x itself
 //! ```
 //! Odd corners are Redis' own: a set without its end reaches to the end of the pattern, and a
-//! range may be written backwards.
+//! range may be written backwards. A pattern of very many stars matches nothing, whatever the text.
+
+use crate::limits::GLOB_STARS_MAX;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Case {
@@ -22,6 +24,7 @@ pub fn matches(pattern: &[u8], text: &[u8], case: Case) -> bool {
     let (mut p, mut t) = (0, 0);
     // Where to go on when the rest fails: after the star, and one byte further in the text.
     let mut retry: Option<(usize, usize)> = None;
+    let mut stars = 0;
     loop {
         if p < pattern.len() && pattern[p] == b'*' {
             while p < pattern.len() && pattern[p] == b'*' {
@@ -29,6 +32,10 @@ pub fn matches(pattern: &[u8], text: &[u8], case: Case) -> bool {
             }
             if p == pattern.len() {
                 return true;
+            }
+            stars += 1;
+            if stars > GLOB_STARS_MAX {
+                return false;
             }
             retry = Some((p, t));
             continue;
@@ -159,5 +166,20 @@ mod tests {
         let pattern = "a*".repeat(200) + "b";
         let text = "a".repeat(20_000);
         assert!(!matches(pattern.as_bytes(), text.as_bytes(), Case::Sensitive));
+    }
+
+    #[test]
+    fn a_pattern_of_too_many_stars_matches_nothing() {
+        let text = "a".repeat(50_000);
+        for (stars, expected) in
+            [(GLOB_STARS_MAX, true), (GLOB_STARS_MAX + 1, false), (50_000, false)]
+        {
+            let pattern = "*?".repeat(stars);
+            let found = matches(pattern.as_bytes(), text.as_bytes(), Case::Sensitive);
+            assert_eq!(found, expected, "{stars} stars");
+        }
+        // The last star needs nothing after it and does not count, nor do stars side by side.
+        let pattern = "*?".repeat(GLOB_STARS_MAX) + "**";
+        assert!(matches(pattern.as_bytes(), text.as_bytes(), Case::Sensitive));
     }
 }
