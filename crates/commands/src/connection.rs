@@ -26,6 +26,8 @@ pub enum ReplyMode {
     Off,
     /// CLIENT REPLY SKIP: the reply of the next command is not sent.
     SkipNext,
+    /// The command that runs now is the one whose reply is not sent, unless it is CLIENT REPLY ON.
+    Skipping,
 }
 
 #[derive(Debug)]

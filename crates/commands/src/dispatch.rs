@@ -136,17 +136,11 @@ fn refuse(ctx: &mut Context<'_>, start: usize, error: &CommandError) {
 /// that has a say.
 fn run_gated(ctx: &mut Context<'_>, prepared: &Prepared, args: Args<'_>) {
     let start = ctx.out.len();
-    let silent = match ctx.client.reply_mode {
-        ReplyMode::On => false,
-        ReplyMode::Off => true,
-        ReplyMode::SkipNext => {
-            // For this one command; it may ask for more of the same itself.
-            ctx.client.reply_mode = ReplyMode::On;
-            ctx.client.set_gate(gate::REPLY, false);
-            true
-        }
-    };
-    let was = ctx.client.reply_mode;
+    let silent = ctx.client.reply_mode != ReplyMode::On;
+    if ctx.client.reply_mode == ReplyMode::SkipNext {
+        // For this one command; it may ask for more of the same itself.
+        ctx.client.reply_mode = ReplyMode::Skipping;
+    }
     match admit(ctx.client, prepared, &args) {
         Err(error) => {
             if ctx.client.gate & gate::MULTI != 0 {
@@ -163,8 +157,12 @@ fn run_gated(ctx: &mut Context<'_>, prepared: &Prepared, args: Args<'_>) {
             }
         }
     }
-    // CLIENT REPLY ON answers although replies were off before it.
-    let turned_on = was == ReplyMode::Off && ctx.client.reply_mode == ReplyMode::On;
+    // CLIENT REPLY ON answers although replies were off, or its own was to be skipped.
+    let turned_on = ctx.client.reply_mode == ReplyMode::On;
+    if ctx.client.reply_mode == ReplyMode::Skipping {
+        ctx.client.reply_mode = ReplyMode::On;
+        ctx.client.set_gate(gate::REPLY, false);
+    }
     if silent && !turned_on {
         ctx.out.truncate(start);
     }

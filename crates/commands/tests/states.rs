@@ -15,6 +15,13 @@ fn replies_are_turned_off_on_and_skipped() {
     assert_eq!(talk.ask("client reply skip"), "");
     assert_eq!(talk.ask("ping one"), "");
     assert_eq!(talk.ask("ping"), "+PONG\r\n");
+    assert_eq!(talk.ask("client reply skip"), "");
+    assert_eq!(talk.ask("client reply on"), "+OK\r\n");
+    assert_eq!(talk.ask("ping"), "+PONG\r\n");
+    assert_eq!(talk.ask("client reply skip"), "");
+    assert_eq!(talk.ask("client reply skip"), "");
+    assert_eq!(talk.ask("ping one"), "");
+    assert_eq!(talk.ask("ping"), "+PONG\r\n");
     assert_eq!(talk.ask("client reply off"), "");
     assert_eq!(talk.ask("set k v"), "");
     assert_eq!(talk.ask("no such command"), "");

@@ -84,7 +84,7 @@ pub fn reply(ctx: &mut Context<'_>, call: &Call<'_>) -> Outcome {
     let word = call.args.arg(2);
     if word.eq_ignore_ascii_case(b"SKIP") {
         // While replies are off, one more makes no difference.
-        if ctx.client.reply_mode == ReplyMode::On {
+        if ctx.client.reply_mode != ReplyMode::Off {
             ctx.client.reply_mode = ReplyMode::SkipNext;
         }
     } else if on_or_off(word)? {
