@@ -1,4 +1,8 @@
 //! A copyable handle on the words of an arena, for the index and the items.
+//!
+//! It carries the mapping's start and length by value: behind a reference they would be loaded
+//! again for every word, since an acquiring load lets the compiler assume nothing about memory.
+//! Every access is checked against the length, as in `words.rs`.
 
 use super::words::Words;
 use crate::sync::atomics::{AtomicU32, AtomicU64};
@@ -7,30 +11,72 @@ use crate::sync::atomics::{AtomicU32, AtomicU64};
 /// fault, and no path of a reader has one.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Mem<'a> {
+    #[cfg(not(any(shuttle, loom)))]
+    base: std::ptr::NonNull<u8>,
+    #[cfg(not(any(shuttle, loom)))]
+    len: usize,
     words: &'a Words,
 }
 
+#[cfg(not(any(shuttle, loom)))]
 impl<'a> Mem<'a> {
     #[inline(always)]
     pub fn new(words: &'a Words) -> Mem<'a> {
-        Mem { words }
+        Mem { base: words.base(), len: words.layout().len as usize, words }
     }
 
     #[inline(always)]
     pub fn u64_at(self, at: usize) -> &'a AtomicU64 {
-        self.words.word64(at as u64)
+        debug_assert!(at.is_multiple_of(8), "offset {at:#x} is not that of a u64");
+        assert!(at < self.len, "offset outside of the arena");
+        let word = self.base.as_ptr().wrapping_add(at & !7).cast::<u64>();
+        // SAFETY: as in `Words::word64`: the length is a multiple of eight, so all eight bytes lie
+        // within the mapping, which lives as long as the words; the address is aligned; all
+        // access is atomic.
+        unsafe { AtomicU64::from_ptr(word) }
     }
 
     #[inline(always)]
     pub fn u32_at(self, at: usize) -> &'a AtomicU32 {
+        debug_assert!(at.is_multiple_of(4), "offset {at:#x} is not that of a u32");
+        assert!(at < self.len, "offset outside of the arena");
+        let word = self.base.as_ptr().wrapping_add(at & !3).cast::<u32>();
+        // SAFETY: as in `u64_at`, with four bytes.
+        unsafe { AtomicU32::from_ptr(word) }
+    }
+
+    #[inline(always)]
+    fn limit(self) -> usize {
+        self.len
+    }
+}
+
+/// Under a model checker words are not memory: they are asked for one by one.
+#[cfg(any(shuttle, loom))]
+impl<'a> Mem<'a> {
+    pub fn new(words: &'a Words) -> Mem<'a> {
+        Mem { words }
+    }
+
+    pub fn u64_at(self, at: usize) -> &'a AtomicU64 {
+        self.words.word64(at as u64)
+    }
+
+    pub fn u32_at(self, at: usize) -> &'a AtomicU32 {
         self.words.word32(at as u64)
     }
 
+    fn limit(self) -> usize {
+        self.words.layout().len as usize
+    }
+}
+
+impl Mem<'_> {
     /// Whether `len` bytes at `at` lie within the arena (and not in its first page, which holds
     /// no block and no segment).
     #[inline(always)]
     pub fn contains(self, at: usize, len: usize) -> bool {
-        let limit = self.words.layout().len as usize;
+        let limit = self.limit();
         at >= 4096 && at < limit && len <= limit - at
     }
 

@@ -32,7 +32,13 @@ impl Words {
         Words { base, layout }
     }
 
-    #[inline]
+    #[cfg(not(any(shuttle, loom)))]
+    #[inline(always)]
+    pub(super) fn base(&self) -> NonNull<u8> {
+        self.base
+    }
+
+    #[inline(always)]
     pub fn layout(&self) -> &Layout {
         &self.layout
     }

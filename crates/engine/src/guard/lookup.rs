@@ -78,8 +78,8 @@ impl<'s> Guard<'s> {
             matches &= matches - 1;
             // A false match of an empty slot may name anything, also a place outside.
             if let Some(item) = Item::at(bucket.words, bucket.reference(slot) as usize * 8)
-                && bucket.load().tag(slot) == tag
                 && item.has_key(key)
+                && bucket.load().tag(slot) == tag
             {
                 return Some(Spot { segment, line, slot, item });
             }
