@@ -5,8 +5,9 @@ use crate::alloc::{PageKind, SessionSlot};
 use crate::arena::{Mem, Ref};
 use crate::counters::Counter;
 use crate::engine::Engine;
+use crate::guard::Guard;
 use crate::index::bucket::META_FREQUENCY;
-use crate::index::read::{Contended, Evidence, Hit, View, step};
+use crate::index::read::{Contended, Evidence, Hit, Shown, View, step};
 use crate::sync::atomics::{AtomicBool, spin_turn};
 use crate::sync::lock;
 use crate::verbs::*;
@@ -15,6 +16,9 @@ use std::sync::Arc;
 
 /// Attempts of an optimistic read of several keys before it takes the locks.
 const READ_MANY_ATTEMPTS: usize = 16;
+
+/// What a read of one of several keys went by: the shard's mark of writes of several, and the rest.
+type Looked<'a> = (u64, Option<Evidence<'a>>, Option<Shown<'a>>);
 
 /// One thread's handle on the engine. It can move to another thread, not be shared.
 #[derive(Debug)]
@@ -119,7 +123,7 @@ impl Session {
     ) {
         let start = out.len();
         if !self.in_transaction() {
-            let mut evidence: Vec<(u64, Option<Evidence<'_>>)> = Vec::with_capacity(keys.len());
+            let mut evidence: Vec<Looked<'_>> = Vec::with_capacity(keys.len());
             for _ in 0..READ_MANY_ATTEMPTS {
                 out.truncate(start);
                 evidence.clear();
@@ -149,12 +153,13 @@ impl Session {
         now: Millis,
         out: &mut Vec<u8>,
         head: &mut impl FnMut(usize, Option<&Found>, &mut Vec<u8>),
-        evidence: &mut Vec<(u64, Option<Evidence<'e>>)>,
+        evidence: &mut Vec<Looked<'e>>,
     ) -> bool {
         let view = self.view();
         for (index, key) in keys.iter().enumerate() {
             let several = view.shard_of(view.root_of(db), key.hash).several();
             let Some((hit, seen)) = view.probe(db, key) else { return false };
+            let mut shown = None;
             match hit.filter(|hit| !hit.item.is_due(now)) {
                 None => head(index, None, out),
                 Some(hit) => {
@@ -166,19 +171,20 @@ impl Session {
                     }
                     head(index, Some(&found), out);
                     hit.item.copy_value(int, out);
+                    shown = Some(Shown { hit, int, deadline: found.deadline });
                 }
             }
-            evidence.push((several, seen));
+            evidence.push((several, seen, shown));
         }
         true
     }
 
-    fn all_hold(&self, db: Db, keys: &[Key<'_>], evidence: &[(u64, Option<Evidence<'_>>)]) -> bool {
+    fn all_hold(&self, db: Db, keys: &[Key<'_>], evidence: &[Looked<'_>]) -> bool {
         let view = self.view();
-        keys.iter().zip(evidence).all(|(key, (several, seen))| {
+        keys.iter().zip(evidence).all(|(key, (several, seen, shown))| {
             let shard = view.shard_of(view.root_of(db), key.hash);
             let unchanged = match seen {
-                Some(seen) => view.holds_exactly(db, seen),
+                Some(seen) => view.holds_exactly(db, seen, *shown),
                 None => shard.directory().is_empty(),
             };
             // Odd: a write of several keys was under way.
@@ -191,10 +197,13 @@ impl Session {
         let view = self.view();
         let mut hits = 0;
         for key in keys {
-            if let Some((Some(hit), _)) = view.probe(db, key)
+            if let Some((Some(hit), Some(seen))) = view.probe(db, key)
                 && !hit.item.is_due(now)
             {
-                hit.line.bump_frequency(hit.slot);
+                let word = hit.line.meta_word(hit.slot);
+                if view.holds(db, &seen) {
+                    hit.line.bump_frequency_seen(hit.slot, word);
+                }
                 hits += 1;
             }
         }
@@ -230,13 +239,17 @@ impl Session {
             visit(Some((hit, &found, int)));
             last = Some(found);
             let is_noted = meta & META_FREQUENCY < META_FREQUENCY || hit.item.head.has_ext();
-            Some(is_noted.then_some((hit.line, hit.slot, hit.item)))
+            let word = hit.line.meta_word(hit.slot);
+            Some(is_noted.then_some((hit.line, hit.slot, word, hit.item.head.has_ext())))
         });
         match place {
             Some(noted) => {
-                if let Some((line, slot, item)) = noted {
-                    line.bump_frequency(slot);
-                    item.note_use((now / 1000) as u32);
+                if let Some((line, slot, word, has_ext)) = noted {
+                    line.bump_frequency_seen(slot, word);
+                    let is_new = |found: Found| found.last_use_s != (now / 1000) as u32;
+                    if has_ext && last.is_some_and(is_new) {
+                        self.note_use(db, key, now);
+                    }
                 }
                 self.count(Counter::Hits, 1);
                 last
@@ -244,6 +257,25 @@ impl Session {
             None => {
                 self.count(Counter::Misses, 1);
                 if is_due { self.meet_due(db, key, now) } else { None }
+            }
+        }
+    }
+
+    /// Notes when an item with flags or a CAS unique was used, unless its shard is busy. Under the
+    /// lock: without it the block might be another item by now, whose bytes a store would change.
+    #[cold]
+    fn note_use(&self, db: Db, key: &Key<'_>, now: Millis) {
+        let view = self.view();
+        let root = view.root_of(db);
+        let shard = view.shard_of(root, key.hash);
+        if self.in_transaction() {
+            if self.transaction_holds(shard.at) {
+                self.write(db, key, now).touch(db, key);
+            }
+        } else if lock::try_acquire(shard.lock()) {
+            let mut guard = Guard::adopt(self, shard, now);
+            if view.root_of(db) == root {
+                guard.touch(db, key);
             }
         }
     }

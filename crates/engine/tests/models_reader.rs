@@ -227,3 +227,69 @@ fn a_write_of_several_keys_is_seen_whole() {
 fn control_without_the_mark_of_several_it_is_seen_in_part() {
     must_fail(Fault::Several, || several().play());
 }
+
+/// One task changes a key; another sees that and changes a second one; a third reads both.
+fn cause_and_effect() {
+    use dolium_engine::sync::modelled::quietly;
+    use models::history::{NOW, Step, make};
+    let (engine, sessions) = quietly(|| {
+        let engine = engine();
+        models::scene::prepare(&engine, &[Put(A, "one", 30), Int(A, "n", 1), Put(A, "two", 30)]);
+        let sessions: Vec<_> = (0..3).map(|_| engine.session().expect("a slot")).collect();
+        (engine, sessions)
+    });
+    let value_of = |session: &dolium_engine::Session, name: &str| {
+        let mut out = Vec::new();
+        let key = session.engine().key(name.as_bytes());
+        session.get(A, &key, NOW, &mut out, |_, _| {}).expect("it is there");
+        out
+    };
+    let tasks: Vec<_> = sessions
+        .into_iter()
+        .enumerate()
+        .map(|(task, session)| {
+            shuttle::thread::spawn(move || {
+                match task {
+                    0 => {
+                        make(&session, &Put(A, "one", 20), 50);
+                        make(&session, &Int(A, "n", 22), 51);
+                    }
+                    1 => {
+                        let causes: [(&str, usize); 2] = [("one", 20), ("n", 2)];
+                        for (turn, (cause, len)) in causes.iter().enumerate() {
+                            if value_of(&session, cause).len() == *len {
+                                make(&session, &Step::Put(A, "two", 21 + turn), 60);
+                            }
+                        }
+                    }
+                    _ => {
+                        let names = ["one", "n", "two"];
+                        let keys = names.map(|name| session.engine().key(name.as_bytes()));
+                        let mut lengths = [0; 3];
+                        session.get_many(A, &keys, NOW, &mut Vec::new(), |index, found, _| {
+                            lengths[index] = found.expect("it is there").len;
+                        });
+                        let [one, n, two] = lengths;
+                        assert!(two != 21 || one == 20, "the effect of a cause that is not there");
+                        assert!(two != 22 || n == 2, "the effect of a cause that is not there");
+                    }
+                }
+                quietly(|| drop(session));
+            })
+        })
+        .collect();
+    for task in tasks {
+        task.join().expect("a task");
+    }
+    quietly(|| drop(engine));
+}
+
+#[test]
+fn a_read_of_several_keys_sees_no_effect_without_its_cause() {
+    check(cause_and_effect);
+}
+
+#[test]
+fn control_by_versions_alone_it_sees_an_effect_without_its_cause() {
+    must_fail(Fault::Shown, cause_and_effect);
+}

@@ -14,7 +14,7 @@ use crate::index::shard::{DirectoryWord, SHARD_BYTES, Shard};
 use crate::item::Item;
 use crate::sync::atomics::Ordering::{Acquire, Relaxed};
 use crate::sync::atomics::{fence, spin_turn};
-use crate::verbs::{Db, Key};
+use crate::verbs::{Db, Key, Millis};
 
 /// A step of a read's final check. A model can leave one out, to show that it would be missed.
 macro_rules! step {
@@ -54,6 +54,24 @@ pub(crate) struct Hit<'a> {
     pub item: Item<'a>,
     pub line: Line<'a>,
     pub slot: usize,
+}
+
+/// What a read of one of several keys found, in those words that are changed one by one.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Shown<'a> {
+    pub hit: Hit<'a>,
+    pub int: i64,
+    pub deadline: Millis,
+}
+
+impl Shown<'_> {
+    /// Whether everybody still sees this item, integer and deadline.
+    fn is_shown(&self) -> bool {
+        let Hit { item, line, slot } = &self.hit;
+        line.reference(*slot) as usize * 8 == item.at
+            && (!item.head.is_int() || item.int() == self.int)
+            && item.deadline() == self.deadline
+    }
 }
 
 /// What has to be unchanged for a read to count.
@@ -255,11 +273,15 @@ impl<'a> View<'a> {
             && step!(Root, root())
     }
 
-    /// As `holds`, and no key came into the line either: for reads of several keys at once.
-    pub fn holds_exactly(&self, db: Db, evidence: &Evidence<'a>) -> bool {
-        self.holds(db, evidence)
+    /// As `holds`, and what others see is still the same, too: for reads of several keys at once.
+    /// A writer publishes with one store and bumps the version with the next. In between, others
+    /// see the new value and may act on it, while the version is still the old one. So what is
+    /// published is looked at first, and then the versions: between two publications lies a bump.
+    pub fn holds_exactly(&self, db: Db, evidence: &Evidence<'a>, shown: Option<Shown<'a>>) -> bool {
+        step!(Shown, shown.is_none_or(|shown| shown.is_shown()))
             && evidence.home.load().tags_only() == evidence.home_tags.tags_only()
             && evidence.stash.is_none_or(|(line, tags)| line.load().tags_only() == tags.tags_only())
+            && self.holds(db, evidence)
     }
 
     /// First pass of a batch: brings the key's home line into the cache.

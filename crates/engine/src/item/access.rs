@@ -125,9 +125,8 @@ impl<'a> Item<'a> {
         if self.head.has_ext() { (self.load(self.head.ext_at() + 8) >> 32) as u32 } else { 0 }
     }
 
-    /// Notes a use. The word holds nothing else that ever changes, so that a plain store by a
-    /// reader is safe while the block is this item; the caller has just checked that it is, and
-    /// `compare_exchange` makes a block reused in between keep its new word.
+    /// Notes a use. Under the shard's lock only: a reader without it could change the bytes of
+    /// another item that has taken the block since.
     pub fn note_use(&self, now_s: u32) {
         if self.head.has_ext() {
             let word = self.words.u64_at(self.at + self.head.ext_at() + 8);

@@ -24,6 +24,8 @@ pub enum Fault {
     Directory,
     /// A read does not look at the database's root again.
     Root,
+    /// A read of several keys goes by versions alone, not by what others see.
+    Shown,
     /// A read of several keys does not ask whether a write of several keys is under way.
     Several,
 }
