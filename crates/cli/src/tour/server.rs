@@ -94,6 +94,8 @@ impl Private {
 
     /// After a failure: if it is that Ctrl-C took the server away, leaves the last word to that.
     pub fn end_if_interrupted(&self) {
+        // A terminal tells the server at the same moment as us.
+        std::thread::sleep(Duration::from_millis(50));
         while self.belongings.is_interrupted.load(Relaxed) {
             std::thread::park();
         }
