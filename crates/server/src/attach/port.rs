@@ -6,6 +6,7 @@
 
 use crate::transport::RingPort;
 use dolium_engine::ring::{RingEnd, RingFault, RingMemory, RingPlan};
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::net::{RecvFlags, SendFlags};
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
@@ -43,6 +44,15 @@ impl Port {
         }
     }
 
+    /// Is nobody there any more? A full ring does not fail as a closed socket does, so who finds no
+    /// room asks. Bells stay on the socket: one may have rung for a wish just made.
+    fn is_deserted(&self) -> bool {
+        let mut fds = [PollFd::new(&self.socket, PollFlags::RDHUP)];
+        let now = Timespec { tv_sec: 0, tv_nsec: 0 };
+        let ends = PollFlags::RDHUP | PollFlags::HUP | PollFlags::ERR;
+        poll(&mut fds, Some(&now)) == Ok(1) && fds[0].revents().intersects(ends)
+    }
+
     fn ring_bell(&mut self) {
         if self.end.bell_needed() {
             let flags = SendFlags::NOSIGNAL | SendFlags::DONTWAIT;
@@ -76,11 +86,15 @@ impl RingPort for Port {
             }
         }
         self.ring_bell();
-        match filled {
-            0 if self.is_gone => Ok(0),
-            0 => Err(io::ErrorKind::WouldBlock.into()),
-            n => Ok(n),
+        if filled > 0 {
+            return Ok(filled);
         }
+        // Bells may stand on the socket before its end, and the end is announced but once.
+        if self.is_gone || self.is_deserted() {
+            // What it sent before its end, or nothing: the end.
+            return self.end.receive_into(into).map_err(fault);
+        }
+        Err(io::ErrorKind::WouldBlock.into())
     }
 
     fn send(&mut self, bytes: &[u8]) -> io::Result<usize> {
@@ -97,6 +111,9 @@ impl RingPort for Port {
         }
         self.is_blocked = sent < bytes.len();
         self.ring_bell();
+        if self.is_blocked && self.is_deserted() {
+            return Err(io::ErrorKind::BrokenPipe.into());
+        }
         if sent == 0 && !bytes.is_empty() {
             return Err(io::ErrorKind::WouldBlock.into());
         }

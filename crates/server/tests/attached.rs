@@ -1,0 +1,224 @@
+//! The attach socket and the rings from their hostile side: strangers at the door, and a client
+//! that writes whatever it likes into its ring. The server lives and serves the others.
+
+mod door;
+
+use dolium_engine::ring::hello::{self, WELCOME_BYTES, Welcome};
+use dolium_engine::ring::{RingEnd, RingMemory, RingPlan, RingWords};
+use door::House;
+use rustix::net::{RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags};
+use std::io::{ErrorKind, IoSliceMut, Read, Write};
+use std::mem::MaybeUninit;
+use std::os::unix::net::UnixStream;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::Ordering::Relaxed;
+use std::time::{Duration, Instant};
+
+fn house(name: &str) -> (House, PathBuf) {
+    let path = std::env::temp_dir().join(format!("dolium-{}-{name}", std::process::id()));
+    let house = House::open(&[&format!("attach-socket {}", path.display())]);
+    assert_eq!(house.running.attach.as_deref(), Some(path.as_path()));
+    (house, path)
+}
+
+/// Attaches as the public crate does, and hands the ring out raw.
+fn attach(path: &PathBuf) -> (UnixStream, Arc<RingMemory>) {
+    let mut socket = UnixStream::connect(path).unwrap();
+    socket.set_read_timeout(Some(Duration::from_secs(20))).unwrap();
+    socket.write_all(&hello::hello()).unwrap();
+    let mut welcome = [0; WELCOME_BYTES];
+    let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(2))];
+    let mut control = RecvAncillaryBuffer::new(&mut space);
+    let mut into = [IoSliceMut::new(&mut welcome)];
+    let got =
+        rustix::net::recvmsg(&socket, &mut into, &mut control, RecvFlags::CMSG_CLOEXEC).unwrap();
+    assert_eq!(got.bytes, WELCOME_BYTES);
+    let mut fds = Vec::new();
+    for message in control.drain() {
+        if let RecvAncillaryMessage::ScmRights(rights) = message {
+            fds.extend(rights);
+        }
+    }
+    let pid = u64::from(std::process::id());
+    assert_eq!(Welcome::decode(&welcome), Some(Welcome::Come { server_pid: pid }));
+    let ring = fds.pop().unwrap();
+    let arena = fds.pop().unwrap();
+    assert!(rustix::io::write(&arena, b"x").is_err(), "the arena is for reading only");
+    (socket, Arc::new(RingMemory::open(ring).unwrap()))
+}
+
+fn lives(house: &House) {
+    house.client().ask("PING\r\n", "+PONG\r\n");
+}
+
+fn random(seed: &mut u64) -> u64 {
+    *seed ^= *seed << 13;
+    *seed ^= *seed >> 7;
+    *seed ^= *seed << 17;
+    *seed
+}
+
+#[test]
+fn strangers_at_the_attach_socket_are_sent_away() {
+    let (house, path) = house("strangers");
+    for words in [&b"PING\r\n"[..], b"GET / HTTP/1.1\r\nHost: x\r\n\r\n", b"", &[0; 64]] {
+        let mut socket = UnixStream::connect(&path).unwrap();
+        socket.set_read_timeout(Some(Duration::from_secs(20))).unwrap();
+        socket.write_all(words).unwrap();
+        let mut reply = Vec::new();
+        // An end or a reset; no descriptor, no word, and not for ever.
+        let end = socket.read_to_end(&mut reply);
+        assert!(end.is_ok() || end.is_err_and(|e| e.kind() == ErrorKind::ConnectionReset));
+        assert_eq!(reply, b"");
+    }
+    let mut old = hello::hello();
+    old[8] = 99;
+    let mut socket = UnixStream::connect(&path).unwrap();
+    socket.write_all(&old).unwrap();
+    let mut welcome = [0; WELCOME_BYTES];
+    socket.read_exact(&mut welcome).unwrap();
+    let refused = Welcome::Refused(hello::Refusal::Version);
+    assert_eq!(Welcome::decode(&welcome), Some(refused));
+    let mode =
+        std::os::unix::fs::PermissionsExt::mode(&std::fs::metadata(&path).unwrap().permissions());
+    assert_eq!(mode & 0o777, 0o600);
+    lives(&house);
+    drop(attach(&path));
+}
+
+#[test]
+fn a_hostile_ring_costs_its_own_connection_and_nothing_else() {
+    let (house, path) = house("hostile");
+    let mut seed = 0x9E37_79B9_7F4A_7C15u64;
+    let words = RingPlan::STANDARD.words();
+    let mut ended = 0;
+    for round in 0..300 {
+        let (socket, memory) = attach(&path);
+        for _ in 0..20 {
+            for _ in 0..random(&mut seed) % 30 {
+                let index = match random(&mut seed) % 3 {
+                    // Positions and flags.
+                    0 => random(&mut seed) as usize % 7 * 8,
+                    1 => random(&mut seed) as usize % 512,
+                    _ => random(&mut seed) as usize % words,
+                };
+                let value = match random(&mut seed) % 4 {
+                    0 => random(&mut seed),
+                    1 => random(&mut seed) % (256 << 10),
+                    2 => u64::MAX - random(&mut seed) % 64,
+                    _ => u64::from_le_bytes(*b"*3\r\n$3\r\n"),
+                };
+                memory.word(index).store(value, Relaxed);
+            }
+            if rustix::net::send(&socket, &[1], rustix::net::SendFlags::NOSIGNAL).is_err() {
+                ended += 1;
+                break;
+            }
+        }
+        if round % 50 == 0 {
+            lives(&house);
+        }
+    }
+    lives(&house);
+    assert!(ended > 0, "some must have been found out");
+}
+
+#[test]
+fn a_flood_of_garbage_requests_is_answered_and_survived() {
+    let (house, path) = house("flood");
+    let mut seed = 42;
+    for _ in 0..50 {
+        let (socket, memory) = attach(&path);
+        let mut end = RingEnd::client(memory, &RingPlan::STANDARD);
+        let garbage: Vec<u8> = (0..100_000).map(|_| random(&mut seed) as u8).collect();
+        let mut sent = 0;
+        while sent < garbage.len() {
+            match end.send(&garbage[sent..]) {
+                Ok(n) if n > 0 => sent += n,
+                _ => break,
+            }
+            let _ = end.bell_needed();
+            if rustix::net::send(&socket, &[1], rustix::net::SendFlags::NOSIGNAL).is_err() {
+                break;
+            }
+        }
+    }
+    lives(&house);
+}
+
+#[test]
+fn a_client_that_changes_its_request_while_it_is_read_gets_some_reply() {
+    let (house, path) = house("rewrites");
+    let (socket, memory) = attach(&path);
+    let mut end = RingEnd::client(memory.clone(), &RingPlan::STANDARD);
+    let stop = std::sync::atomic::AtomicBool::new(false);
+    let data = 4096 / 8;
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            let mut seed = 7;
+            while !stop.load(Relaxed) {
+                // The lengths and the command's name, over and over, under the reader's eyes.
+                memory
+                    .word(data + random(&mut seed) as usize % 16)
+                    .store(random(&mut seed), Relaxed);
+            }
+        });
+        let limit = Instant::now() + Duration::from_secs(2);
+        let request = b"*3\r\n$3\r\nSET\r\n$5\r\nkey:1\r\n$10\r\n0123456789\r\n".repeat(100);
+        let mut replies = Vec::new();
+        while Instant::now() < limit {
+            let sent = end.send(&request);
+            let got = end.receive(&mut replies, 1 << 20);
+            let _ = end.bell_needed();
+            let rung = rustix::net::send(
+                &socket,
+                &[1],
+                rustix::net::SendFlags::NOSIGNAL | rustix::net::SendFlags::DONTWAIT,
+            );
+            let is_over =
+                matches!(rung, Err(rustix::io::Errno::PIPE | rustix::io::Errno::CONNRESET));
+            if is_over || sent.is_err() || got.is_err() {
+                break;
+            }
+            replies.clear();
+        }
+        stop.store(true, Relaxed);
+    });
+    lives(&house);
+}
+
+#[test]
+fn a_client_that_is_late_to_read_its_replies_loses_none() {
+    let (house, path) = house("late");
+    let value = "v".repeat(100_000);
+    let set = format!("*3\r\n$3\r\nSET\r\n$1\r\nk\r\n$100000\r\n{value}\r\n");
+    house.client().ask(&set, "+OK\r\n");
+    let (mut socket, memory) = attach(&path);
+    let mut end = RingEnd::client(memory, &RingPlan::STANDARD);
+    let request = b"*2\r\n$3\r\nGET\r\n$1\r\nk\r\n".repeat(200);
+    let mut sent = 0;
+    while sent < request.len() {
+        sent += end.send(&request[sent..]).unwrap();
+        if end.bell_needed() {
+            socket.write_all(&[1]).unwrap();
+        }
+    }
+    // The server has filled the ring, holds a little more, and waits for room.
+    std::thread::sleep(Duration::from_millis(300));
+    lives(&house);
+    let reply = format!("$100000\r\n{value}\r\n");
+    let mut replies = Vec::new();
+    while replies.len() < 200 * reply.len() {
+        let got = end.receive(&mut replies, usize::MAX).unwrap();
+        if end.bell_needed() {
+            socket.write_all(&[1]).unwrap();
+        }
+        if got == 0 && end.prepare_sleep(false).unwrap() {
+            let rung = socket.read(&mut [0; 64]).expect("the server goes on when there is room");
+            assert!(rung > 0, "the server has hung up");
+            end.awake();
+        }
+    }
+    assert!(replies == reply.repeat(200).into_bytes());
+}
