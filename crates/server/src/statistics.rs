@@ -4,7 +4,7 @@
 //! the path of a command. Each number is true by itself, so every access is Relaxed.
 
 use dolium_commands::memcache::Tally;
-use dolium_commands::redis::row::{Row, flag};
+use dolium_commands::redis::row::{Group, Row, flag};
 use dolium_commands::redis::table::ROWS;
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
@@ -203,10 +203,31 @@ impl Statistics {
     }
 }
 
-/// For each row, must a call be timed by itself? Those of bounded work are not: what they take is
-/// sampled by the batch.
-pub fn timed_rows() -> Vec<bool> {
-    ROWS.iter().map(|row| row.flags & flag::FAST == 0 && row.complexity != "O(1)").collect()
+/// What the loop must know of a command before and after it runs, as bits.
+pub mod row_trait {
+    /// Its work is not bounded: each call is timed by itself. What others take is sampled by the
+    /// batch.
+    pub const TIMED: u8 = 1;
+    /// It may change keys. EXEC and the like, which are neither reads nor writes, too.
+    pub const MAY_WRITE: u8 = 1 << 1;
+    /// It may change what CLIENT LIST shows.
+    pub const DESCRIBES: u8 = 1 << 2;
+}
+
+/// The traits of every row, by its id.
+pub fn row_traits() -> Vec<u8> {
+    use row_trait::*;
+    let traits = |row: &Row| {
+        let is_timed = row.flags & flag::FAST == 0 && row.complexity != "O(1)";
+        let may_write = row.flags & flag::WRITE != 0 || row.flags & flag::READONLY == 0;
+        let describes =
+            matches!(row.group, Group::Connection | Group::PubSub | Group::Transactions);
+        [(is_timed, TIMED), (may_write, MAY_WRITE), (describes, DESCRIBES)]
+            .iter()
+            .filter(|(is_so, _)| *is_so)
+            .fold(0, |traits, (_, bit)| traits | bit)
+    };
+    ROWS.iter().map(traits).collect()
 }
 
 #[cfg(test)]

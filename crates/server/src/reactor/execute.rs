@@ -8,6 +8,7 @@ use crate::attach::publish;
 use crate::clock::Stopwatch;
 use crate::connection::{Closing, Connection, Hold};
 use crate::limits::*;
+use crate::statistics::row_trait;
 use dolium_protocol::http;
 use dolium_protocol::resp::{ArgVec, RespWriter};
 use std::sync::atomic::Ordering::Relaxed;
@@ -85,7 +86,8 @@ impl Reactor {
             out: &mut self.out,
             now: self.now,
             thread: self.thread,
-            timed_rows: &self.timed_rows,
+            counters: &self.server.statistics.threads[self.thread],
+            traits: &self.traits,
             memcache_limits: &self.memcache_limits,
             http_limits: &self.http_limits,
             wrote: false,
@@ -120,7 +122,7 @@ impl Reactor {
             if let What::Run { request: Request::Redis(prepared), .. } = &entry.what
                 && let Some(row) = prepared.row()
                 && !self.server.config.live.times_all.load(Relaxed)
-                && !self.timed_rows[usize::from(row.id)]
+                && self.traits[usize::from(row.id)] & row_trait::TIMED == 0
                 && entry.end - entry.start <= TIMED_ARGUMENT_BYTES
             {
                 rows[usize::from(row.id)].time(ns, weight);

@@ -69,7 +69,8 @@ pub struct Reactor {
     memcache_limits: memcache::Limits,
     http_limits: http::Limits,
     config_version: u64,
-    timed_rows: Vec<bool>,
+    /// See [`crate::statistics::row_trait`].
+    traits: Vec<u8>,
     batches: u64,
     /// Keys of the running batch whose items lie in stash lines.
     stashed: Vec<(Db, u64)>,
@@ -116,7 +117,7 @@ impl Reactor {
             memcache_limits: memcache::Limits::default(),
             http_limits: http::Limits::default(),
             config_version: u64::MAX,
-            timed_rows: crate::statistics::timed_rows(),
+            traits: crate::statistics::row_traits(),
             batches: 0,
             stashed: Vec::with_capacity(64),
             published: Published::default(),

@@ -6,13 +6,14 @@ use crate::clock::Stopwatch;
 use crate::connection::{Closing, Connection, Hold, Sent};
 use crate::limits::*;
 use crate::server::Server;
+use crate::statistics::{ThreadCounters, row_trait};
+use dolium_commands::connection::ClientState;
 use dolium_commands::context::{Context, Flow};
 use dolium_commands::dispatch::{self, Prepared};
 use dolium_commands::http::{self as http_commands, HttpContext};
 use dolium_commands::memcache::{self as memcache_commands, McContext};
-use dolium_commands::redis::row::{Group, flag};
 use dolium_engine::Session;
-use dolium_protocol::resp::ArgVec;
+use dolium_protocol::resp::{ArgVec, Args};
 use dolium_protocol::{http, memcache};
 use std::sync::atomic::Ordering::Relaxed;
 
@@ -25,13 +26,16 @@ pub(super) struct Stage<'a> {
     pub out: &'a mut Vec<u8>,
     pub now: u64,
     pub thread: usize,
-    pub timed_rows: &'a [bool],
+    pub counters: &'a ThreadCounters,
+    /// See [`row_trait`].
+    pub traits: &'a [u8],
     pub memcache_limits: &'a memcache::Limits,
     pub http_limits: &'a http::Limits,
     pub wrote: bool,
 }
 
 impl Stage<'_> {
+    /// A RESP request.
     #[inline]
     pub fn run(
         &mut self,
@@ -40,25 +44,38 @@ impl Stage<'_> {
         slot: usize,
         prepared: &Prepared,
     ) {
-        if self.server.pause.is_on() && connection.hold == Hold::No {
-            let may_write = prepared.may_write(&connection.client);
-            self.pause(connection, may_write);
-        }
-        if connection.hold != Hold::No || connection.is_closing() {
+        if self.must_wait(connection, |client| prepared.may_write(client)) {
             return self.keep(connection, entry);
         }
         let args = self.slots[slot].view(&self.input[entry.start..entry.end]);
-        let row = prepared.row();
-        let counters = &self.server.statistics.threads[self.thread];
+        let traits = prepared.row().map_or(row_trait::TIMED, |row| self.traits[row.id as usize]);
         let is_long = entry.end - entry.start > TIMED_ARGUMENT_BYTES;
-        let is_timed = self.times_all()
+        let is_timed = traits & row_trait::TIMED != 0
             || is_long
-            || row.is_none_or(|row| self.timed_rows[usize::from(row.id)]);
-        let stopwatch = is_timed.then(Stopwatch::start);
+            // Looked at for every command: CONFIG SET may have run in this very batch.
+            || self.server.config.live.times_all.load(Relaxed);
         if is_timed {
             // CLIENT LIST shows the request that asks for it among the bytes not yet used up.
             connection.card.query_bytes.store((entry.end - entry.start) as u64, Relaxed);
+            let stopwatch = Stopwatch::start();
+            self.call(connection, prepared, &args, traits);
+            self.note_time(connection, prepared, &args, stopwatch.ns());
+        } else {
+            self.call(connection, prepared, &args, traits);
         }
+        if self.out.len() >= SEND_BYTES {
+            self.send_early(connection);
+        }
+    }
+
+    #[inline(always)]
+    fn call(
+        &mut self,
+        connection: &mut Connection,
+        prepared: &Prepared,
+        args: &Args<'_>,
+        traits: u8,
+    ) {
         let before = self.out.len();
         let mut context = Context {
             session: self.session,
@@ -67,58 +84,64 @@ impl Stage<'_> {
             now: self.now,
             out: self.out,
         };
-        let flow = dispatch::run(&mut context, prepared, args);
-        if let Some(row) = row {
-            let row_counters = &counters.rows[usize::from(row.id)];
-            row_counters.calls.add(1);
-            if row.flags & flag::WRITE != 0 || row.flags & flag::READONLY == 0 {
-                // EXEC and the like may have written too.
-                self.wrote = true;
-                counters.writes.add(1);
-            } else {
-                counters.reads.add(1);
-            }
-            if let Some(stopwatch) = stopwatch {
-                connection.card.query_bytes.store(0, Relaxed);
-                let ns = stopwatch.ns();
-                row_counters.time(ns, 1);
-                publish::record(self.session, row, ns);
-                self.server.note_duration(row, ns / 1000, &args, &connection.client);
-            }
-            if matches!(row.group, Group::Connection | Group::PubSub | Group::Transactions)
-                || connection.client.gate != 0
-            {
-                connection.card.describe(&connection.client);
-            }
+        let flow = dispatch::run(&mut context, prepared, *args);
+        if let Some(row) = prepared.row() {
+            self.counters.rows[row.id as usize].calls.add(1);
+        }
+        if traits & row_trait::MAY_WRITE != 0 {
+            self.wrote = true;
+            self.counters.writes.add(1);
+        } else {
+            self.counters.reads.add(1);
+        }
+        if traits & row_trait::DESCRIBES != 0 || connection.client.gate != 0 {
+            connection.card.describe(&connection.client);
         }
         if self.out.get(before) == Some(&b'-') {
-            let ran = prepared.is_sound();
+            let (row, ran) = (prepared.row(), prepared.is_sound());
             self.server.statistics.note_error(self.thread, row, &self.out[before..], ran);
         }
         if flow == Flow::Close {
             connection.closing = Closing::AfterOutput;
         }
-        if self.out.len() >= SEND_BYTES {
-            self.send_early(connection);
+    }
+
+    /// A command that was timed by itself.
+    fn note_time(&self, connection: &Connection, prepared: &Prepared, args: &Args<'_>, ns: u64) {
+        connection.card.query_bytes.store(0, Relaxed);
+        if let Some(row) = prepared.row() {
+            self.counters.rows[row.id as usize].time(ns, 1);
+            publish::record(self.session, row, ns);
+            self.server.note_duration(row, ns / 1000, args, &connection.client);
         }
     }
 
-    pub fn run_memcache(&mut self, connection: &mut Connection, entry: &Entry, is_write: bool) {
+    /// The connection is held or closing, or CLIENT PAUSE begins to hold it now.
+    #[inline(always)]
+    fn must_wait(
+        &self,
+        connection: &mut Connection,
+        may_write: impl FnOnce(&ClientState) -> bool,
+    ) -> bool {
         if self.server.pause.is_on() && connection.hold == Hold::No {
-            self.pause(connection, is_write);
+            let may_write = may_write(&connection.client);
+            self.pause(connection, may_write);
         }
-        if connection.hold != Hold::No || connection.is_closing() {
+        connection.hold != Hold::No || connection.is_closing()
+    }
+
+    pub fn run_memcache(&mut self, connection: &mut Connection, entry: &Entry, is_write: bool) {
+        if self.must_wait(connection, |_| is_write) {
             return self.keep(connection, entry);
         }
         let bytes = &self.input[entry.start..entry.end];
-        let counters = &self.server.statistics.threads[self.thread];
         let mut state = memcache::ParseState::new();
         let parsed = memcache::parse(bytes, self.memcache_limits, &mut state);
         let memcache::Parsed::Complete { request, .. } = parsed else { return };
         let mut context = McContext {
             session: self.session,
             server: self.server,
-            tally: &counters.tally,
+            tally: &self.counters.tally,
             client: &mut connection.memcache,
             db: MEMCACHE_DB,
             now: self.now,
@@ -129,10 +152,7 @@ impl Stage<'_> {
     }
 
     pub fn run_http(&mut self, connection: &mut Connection, entry: &Entry, is_write: bool) {
-        if self.server.pause.is_on() && connection.hold == Hold::No {
-            self.pause(connection, is_write);
-        }
-        if connection.hold != Hold::No || connection.is_closing() {
+        if self.must_wait(connection, |_| is_write) {
             return self.keep(connection, entry);
         }
         let bytes = &self.input[entry.start..entry.end];
@@ -149,19 +169,12 @@ impl Stage<'_> {
         self.finish(connection, flow, is_write);
     }
 
-    /// Looked at for every command: CONFIG SET may have run in this very batch.
-    #[inline]
-    fn times_all(&self) -> bool {
-        self.server.config.live.times_all.load(Relaxed)
-    }
-
     fn finish(&mut self, connection: &mut Connection, flow: Flow, is_write: bool) {
-        let counters = &self.server.statistics.threads[self.thread];
         if is_write {
             self.wrote = true;
-            counters.writes.add(1);
+            self.counters.writes.add(1);
         } else {
-            counters.reads.add(1);
+            self.counters.reads.add(1);
         }
         if flow == Flow::Close {
             connection.closing = Closing::AfterOutput;
@@ -183,7 +196,7 @@ impl Stage<'_> {
     #[cold]
     fn send_early(&mut self, connection: &mut Connection) {
         let bytes = self.out.len() as u64;
-        self.server.statistics.threads[self.thread].bytes_out.add(bytes);
+        self.counters.bytes_out.add(bytes);
         match connection.send(self.out) {
             Sent::All => {}
             Sent::Partly if connection.unsent() > OUTPUT_HIGH_WATER => {
