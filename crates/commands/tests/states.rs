@@ -32,6 +32,13 @@ fn replies_are_turned_off_on_and_skipped() {
 }
 
 #[test]
+fn hidden_directives_are_shown_by_name_only() {
+    let mut talk = Conversation::begin();
+    assert!(talk.ask("config get key-load-delay").contains("key-load-delay"));
+    assert!(!talk.ask("config get *").contains("key-load-delay"));
+}
+
+#[test]
 fn nothing_runs_before_the_password_but_what_may() {
     let mut talk = Conversation::begin();
     talk.lock();

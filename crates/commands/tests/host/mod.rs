@@ -20,7 +20,7 @@ impl Host for FakeHost {
         user == b"default"
     }
     fn config(&self) -> Vec<(&'static str, String)> {
-        vec![("port", "6379".to_owned())]
+        vec![("port", "6379".to_owned()), ("key-load-delay", "0".to_owned())]
     }
     fn set_config(&self, pairs: &[(&[u8], &[u8])]) -> Result<(), ConfigError> {
         let name = String::from_utf8_lossy(pairs[0].0).into_owned();

@@ -7,13 +7,20 @@ use crate::redis::glob::{self, Case};
 use crate::redis::help;
 use crate::redis::row::{Call, Outcome};
 
+/// Directives for tests of the server: shown to who asks for them by name, and to no pattern.
+const HIDDEN: [&[u8]; 2] = [b"key-load-delay", b"rdb-key-save-delay"];
+
 pub fn get(ctx: &mut Context<'_>, call: &Call<'_>) -> Outcome {
     let all = ctx.host.config();
     let patterns = call.args.from(2);
     let chosen: Vec<_> = all
         .iter()
         .filter(|(name, _)| {
-            patterns.iter().any(|pattern| glob::matches(pattern, name.as_bytes(), Case::Ignored))
+            let is_hidden = HIDDEN.contains(&name.as_bytes());
+            patterns.iter().any(|pattern| {
+                (!is_hidden || glob::is_literal(pattern))
+                    && glob::matches(pattern, name.as_bytes(), Case::Ignored)
+            })
         })
         .collect();
     let mut reply = ctx.reply();
