@@ -179,11 +179,12 @@ pub static DIRECTIVES: &[Directive] = &[
 ];
 
 /// Fixed directives that Redis has not, or can change while it runs.
-pub const HERE_ONLY: [&str; 7] = [
+pub const HERE_ONLY: [&str; 8] = [
     "bind",
     "memcached-port",
     "http-port",
     "attach-socket",
+    "attach-socket-perm",
     "pin-threads",
     "threads",
     "log-format",
