@@ -218,7 +218,9 @@ pub mod row_trait {
 pub fn row_traits() -> Vec<u8> {
     use row_trait::*;
     let traits = |row: &Row| {
-        let is_timed = row.flags & flag::FAST == 0 && row.complexity != "O(1)";
+        // What a command about connections tells includes the call itself.
+        let is_bounded = row.complexity == "O(1)" && row.group != Group::Connection;
+        let is_timed = row.flags & flag::FAST == 0 && !is_bounded;
         let may_write = row.flags & flag::WRITE != 0 || row.flags & flag::READONLY == 0;
         let describes =
             matches!(row.group, Group::Connection | Group::PubSub | Group::Transactions);

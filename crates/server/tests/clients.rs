@@ -78,6 +78,19 @@ fn a_pause_holds_writes_and_lets_them_go_in_order() {
 }
 
 #[test]
+fn a_client_sees_the_request_with_which_it_asks() {
+    let house = House::open(&["threads 2"]);
+    for request in ["*2\r\n$6\r\nCLIENT\r\n$4\r\nLIST\r\n", "*2\r\n$6\r\nCLIENT\r\n$4\r\nINFO\r\n"]
+    {
+        let mut client = house.client();
+        client.send(request.as_bytes());
+        client.send(b"QUIT\r\n");
+        let answer = String::from_utf8(client.take_all()).unwrap();
+        assert!(answer.contains(&format!(" qbuf={} ", request.len())), "{answer}");
+    }
+}
+
+#[test]
 fn a_killed_client_is_closed_wherever_it_is() {
     let house = House::open(&["threads 2"]);
     let mut clients: Vec<_> = (0..4).map(|_| house.client()).collect();
