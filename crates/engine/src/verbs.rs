@@ -162,12 +162,13 @@ pub enum Event {
     Quiet,
     /// A store that gives a new deadline (SET EX, GETEX): `set`, then `expire`.
     SetExpire,
+    SetBit,
 }
 
 impl Event {
     /// The event of a journal byte.
     pub fn from_code(code: u8) -> Option<Event> {
-        const ALL: [Event; 19] = [
+        const ALL: [Event; 20] = [
             Event::Set,
             Event::SetRange,
             Event::Append,
@@ -187,6 +188,7 @@ impl Event {
             Event::SwapDb,
             Event::Quiet,
             Event::SetExpire,
+            Event::SetBit,
         ];
         ALL.get(usize::from(code).wrapping_sub(1)).copied()
     }

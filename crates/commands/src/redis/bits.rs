@@ -65,13 +65,15 @@ pub mod category {
     pub const DANGEROUS: u32 = 1 << 8;
     pub const CONNECTION: u32 = 1 << 9;
     pub const TRANSACTION: u32 = 1 << 10;
+    pub const BITMAP: u32 = 1 << 11;
 
     /// In the order in which COMMAND INFO lists them, after an `@`.
-    pub const NAMES: [(u32, &str); 11] = [
+    pub const NAMES: [(u32, &str); 12] = [
         (KEYSPACE, "keyspace"),
         (READ, "read"),
         (WRITE, "write"),
         (STRING, "string"),
+        (BITMAP, "bitmap"),
         (PUBSUB, "pubsub"),
         (ADMIN, "admin"),
         (FAST, "fast"),

@@ -97,6 +97,7 @@ fn named(event: Event) -> &'static [(u16, &'static str)] {
         Event::Set => &[(STRING, "set")],
         Event::SetExpire => &[(STRING, "set"), (GENERIC, "expire")],
         Event::SetRange => &[(STRING, "setrange")],
+        Event::SetBit => &[(STRING, "setbit")],
         Event::Append => &[(STRING, "append")],
         Event::IncrBy => &[(STRING, "incrby")],
         Event::IncrByFloat => &[(STRING, "incrbyfloat")],

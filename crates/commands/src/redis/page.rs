@@ -5,8 +5,9 @@ use crate::redis::row::{Group, Row};
 use crate::redis::table;
 use std::fmt::Write;
 
-const GROUPS: [(Group, &str); 6] = [
+const GROUPS: [(Group, &str); 7] = [
     (Group::String, "Strings"),
+    (Group::Bitmap, "Bits of strings"),
     (Group::Generic, "Keys"),
     (Group::Connection, "Connection"),
     (Group::Transactions, "Transactions"),

@@ -168,6 +168,7 @@ impl Keys {
 pub enum Group {
     Generic,
     String,
+    Bitmap,
     Connection,
     Server,
     Transactions,
@@ -180,6 +181,7 @@ impl Group {
         match self {
             Group::Generic => "generic",
             Group::String => "string",
+            Group::Bitmap => "bitmap",
             Group::Connection => "connection",
             Group::Server => "server",
             Group::Transactions => "transactions",

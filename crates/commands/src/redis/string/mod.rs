@@ -1,5 +1,6 @@
 //! The string commands.
 
+pub mod bit;
 pub mod count;
 pub mod lcs;
 pub mod many;

@@ -1,7 +1,7 @@
-//! Rows of the string commands.
+//! Rows of the string commands, those for its bits included.
 
 use crate::redis::row::{Group, Row, category, flag, row};
-use crate::redis::string::{count, lcs, many, part, read, write};
+use crate::redis::string::{bit, count, lcs, many, part, read, write};
 
 pub(super) const ROWS: &[Row] = &[
     row("get", 2, flag::READONLY | flag::FAST, read::get)
@@ -143,6 +143,19 @@ pub(super) const ROWS: &[Row] = &[
             "O(N) with N the length of the result",
             "Overwrites a part of the string at a key.",
         ),
+    row("setbit", 4, flag::WRITE | flag::DENYOOM, bit::setbit)
+        .keys(1, 1, 1, &[&["RW", "access", "update"]])
+        .categories(category::BITMAP)
+        .about(
+            Group::Bitmap,
+            "2.2.0",
+            "O(N) with N the length of the string",
+            "Sets or clears one bit of the string at a key.",
+        ),
+    row("getbit", 3, flag::READONLY | flag::FAST, bit::getbit)
+        .keys(1, 1, 1, &[&["RO", "access"]])
+        .categories(category::BITMAP)
+        .about(Group::Bitmap, "2.2.0", "O(1)", "One bit of the string at a key."),
     row("lcs", -3, flag::READONLY, lcs::lcs)
         .keys(1, 2, 1, &[&["RO", "access"]])
         .categories(category::STRING)

@@ -1,0 +1,77 @@
+//! SETBIT and GETBIT: single bits of a string, counted from the highest bit of its first byte.
+//!
+//! ```text
+//!   offset   0 1 2 3 4 5 6 7   8 9 ...
+//!   byte     0                 1
+//!   mask    80 40 ...     01  80 40
+//! ```
+
+use crate::context::Context;
+use crate::limits::STRING_BYTES_MAX;
+use crate::redis::error::CommandError;
+use crate::redis::number::parse_i64;
+use crate::redis::row::{Call, Outcome};
+use crate::redis::string::keeping;
+use dolium_engine::{Event, Value};
+
+/// Where a bit is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Bit {
+    byte: usize,
+    mask: u8,
+}
+
+impl Bit {
+    fn at(offset: &[u8]) -> Result<Bit, CommandError> {
+        parse_i64(offset)
+            .and_then(|offset| usize::try_from(offset).ok())
+            .map(|offset| Bit { byte: offset / 8, mask: 0x80 >> (offset % 8) })
+            .filter(|bit| bit.byte < STRING_BYTES_MAX)
+            .ok_or(CommandError::Sentence("bit offset is not an integer or out of range"))
+    }
+}
+
+pub fn setbit(ctx: &mut Context<'_>, call: &Call<'_>) -> Outcome {
+    let bit = Bit::at(call.args.arg(2))?;
+    let on = match parse_i64(call.args.arg(3)) {
+        Some(0) => false,
+        Some(1) => true,
+        _ => return Err(CommandError::Sentence("bit is not an integer or out of range")),
+    };
+    let (db, key) = (ctx.db(), call.key());
+    let before = ctx.session.peek(db, &key, ctx.now).map_or(0, |found| found.len);
+    ctx.make_room(key.bytes().len() + before.max(bit.byte + 1))?;
+    let mut guard = ctx.session.write(db, &key, ctx.now);
+    let mut bytes = Vec::new();
+    if guard.find(db, &key).is_some() {
+        guard.value(db, &key, &mut bytes);
+    }
+    let len = bytes.len();
+    bytes.resize(len.max(bit.byte + 1), 0);
+    let was = bytes[bit.byte] & bit.mask != 0;
+    // A bit that was so before is no change: nobody is notified, no WATCH is broken.
+    if was != on || bytes.len() != len {
+        if on {
+            bytes[bit.byte] |= bit.mask;
+        } else {
+            bytes[bit.byte] &= !bit.mask;
+        }
+        guard.put(db, &key, &keeping(Value::Parts([&bytes, b"", b""]), Event::SetBit))?;
+    }
+    drop(guard);
+    ctx.reply().int(i64::from(was));
+    Ok(())
+}
+
+pub fn getbit(ctx: &mut Context<'_>, call: &Call<'_>) -> Outcome {
+    let bit = Bit::at(call.args.arg(2))?;
+    let (db, key, begin) = (ctx.client.db, call.key(), ctx.out.len());
+    // The byte passes through the output, from which it is taken again.
+    ctx.session.get_range(db, &key, ctx.now, ctx.out, |found, _| {
+        if bit.byte < found.len { (bit.byte, bit.byte + 1) } else { (0, 0) }
+    });
+    let byte = ctx.out.get(begin).copied().unwrap_or(0);
+    ctx.out.truncate(begin);
+    ctx.reply().int(i64::from(byte & bit.mask != 0));
+    Ok(())
+}
