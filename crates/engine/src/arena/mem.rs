@@ -80,6 +80,19 @@ impl Mem<'_> {
         at >= 4096 && at < limit && len <= limit - at
     }
 
+    /// Whether the bytes at `at` are these.
+    #[inline(always)]
+    pub fn bytes_equal(self, at: usize, bytes: &[u8]) -> bool {
+        self.words.bytes_equal(at as u64, bytes)
+    }
+
+    /// Stores bytes at any offset into a block that the caller owns.
+    #[cfg(all(target_arch = "x86_64", not(any(miri, shuttle, loom))))]
+    #[inline(always)]
+    pub fn store_unaligned(self, at: usize, bytes: &[u8]) {
+        self.words.store_unaligned(at as u64, bytes);
+    }
+
     #[inline(always)]
     pub fn copy_out(self, at: usize, len: usize, out: &mut Vec<u8>) {
         self.words.copy_out(at as u64, len, out);

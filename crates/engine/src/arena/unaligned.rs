@@ -1,4 +1,4 @@
-//! Unaligned loads of shared bytes on x86-64, by instructions rather than by Rust's memory model.
+//! Unaligned loads and stores of shared bytes on x86-64, by instructions rather than by Rust's memory model.
 //!
 //! Rust has no unaligned atomic load, and a plain load of bytes that somebody may be writing has
 //! no meaning. An assembly instruction has the processor's: the register gets some mixture of old
@@ -123,6 +123,91 @@ impl Words {
             return different == 0;
         }
         bytes.iter().enumerate().all(|(i, byte)| source.load1(i) == *byte)
+    }
+}
+
+/// A place in the arena that the caller owns, checked to lie within it.
+#[derive(Clone, Copy)]
+struct Destination<'a> {
+    at: *mut u8,
+    len: usize,
+    _words: &'a Words,
+}
+
+impl Destination<'_> {
+    #[inline(always)]
+    fn store16(self, to: usize, bytes: &[u8; 16]) {
+        debug_assert!(to + 16 <= self.len);
+        let value = u128::from_le_bytes(*bytes);
+        // SAFETY: both are sixteen bytes for which every bit pattern is valid.
+        let value = unsafe { std::mem::transmute::<u128, __m128i>(value) };
+        // SAFETY: writes 16 bytes of the mapping, for which the destination was checked and which
+        // the caller owns.
+        unsafe {
+            asm!("movdqu [{at} + {to}], {value}", value = in(xmm_reg) value,
+                at = in(reg) self.at, to = in(reg) to, options(nostack, preserves_flags));
+        }
+    }
+
+    #[inline(always)]
+    fn store8(self, to: usize, value: u64) {
+        debug_assert!(to + 8 <= self.len);
+        // SAFETY: writes 8 bytes of the mapping, for which the destination was checked and which
+        // the caller owns.
+        unsafe {
+            asm!("mov [{at} + {to}], {value}", value = in(reg) value,
+                at = in(reg) self.at, to = in(reg) to, options(nostack, preserves_flags));
+        }
+    }
+
+    #[inline(always)]
+    fn store4(self, to: usize, value: u32) {
+        debug_assert!(to + 4 <= self.len);
+        // SAFETY: writes 4 bytes of the mapping, for which the destination was checked and which
+        // the caller owns.
+        unsafe {
+            asm!("mov [{at} + {to}], {value:e}", value = in(reg) value,
+                at = in(reg) self.at, to = in(reg) to, options(nostack, preserves_flags));
+        }
+    }
+
+    #[inline(always)]
+    fn store1(self, to: usize, value: u8) {
+        debug_assert!(to < self.len);
+        // SAFETY: writes one byte of the mapping, for which the destination was checked and which
+        // the caller owns.
+        unsafe {
+            asm!("mov byte ptr [{at} + {to}], {value}", value = in(reg_byte) value,
+                at = in(reg) self.at, to = in(reg) to, options(nostack, preserves_flags));
+        }
+    }
+}
+
+impl Words {
+    /// Stores bytes at any offset into a block that the caller owns and nobody can see yet. A late
+    /// reader of the block's former content may load them at the same moment, see the top.
+    #[inline(always)]
+    pub(super) fn store_unaligned(&self, offset: u64, bytes: &[u8]) {
+        let words = self.words_of(offset, bytes.len());
+        let at = words.as_ptr().cast::<u8>().wrapping_add(offset as usize & 7).cast_mut();
+        let to = Destination { at, len: bytes.len(), _words: self };
+        let len = bytes.len();
+        if let Some(last) = bytes.last_chunk::<16>() {
+            for (i, chunk) in bytes.as_chunks::<16>().0.iter().enumerate() {
+                to.store16(i * 16, chunk);
+            }
+            to.store16(len - 16, last);
+        } else if let (Some(first), Some(last)) = (bytes.first_chunk(), bytes.last_chunk()) {
+            to.store8(0, u64::from_le_bytes(*first));
+            to.store8(len - 8, u64::from_le_bytes(*last));
+        } else if let (Some(first), Some(last)) = (bytes.first_chunk(), bytes.last_chunk()) {
+            to.store4(0, u32::from_le_bytes(*first));
+            to.store4(len - 4, u32::from_le_bytes(*last));
+        } else {
+            for (i, byte) in bytes.iter().enumerate() {
+                to.store1(i, *byte);
+            }
+        }
     }
 }
 

@@ -33,7 +33,7 @@ impl<'a> Spot<'a> {
 }
 
 impl<'s> Guard<'s> {
-    #[inline]
+    #[inline(always)]
     pub(crate) fn target(&self, db: Db, hash: u64) -> Target<'s> {
         let view = self.session.view();
         let root = view.root_of(db);
@@ -44,7 +44,7 @@ impl<'s> Guard<'s> {
     }
 
     /// The key's place, due or not.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn locate(&self, target: &Target<'s>, key: &Key<'_>) -> Option<Spot<'s>> {
         let directory = target.shard.directory();
         if directory.is_empty() {
@@ -63,7 +63,7 @@ impl<'s> Guard<'s> {
         })
     }
 
-    #[inline]
+    #[inline(always)]
     fn locate_in_line(
         &self,
         segment: Segment<'s>,
@@ -88,7 +88,7 @@ impl<'s> Guard<'s> {
     }
 
     /// The key's place; an item that is due is removed first.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn live(&mut self, target: &Target<'s>, key: &Key<'_>) -> Option<Spot<'s>> {
         let spot = self.locate(target, key)?;
         if spot.item.is_due(self.now) {

@@ -44,40 +44,7 @@ impl<'a> Item<'a> {
         if self.head.key_len != key.len() {
             return false;
         }
-        // In the narrow form the key begins in the upper half of the header's word.
-        let (mut from, mut word_at) = if self.head.is_wide() {
-            (0, self.head.key_at)
-        } else {
-            let n = key.len().min(4);
-            let mut first = [0u8; 4];
-            first[..n].copy_from_slice(&key[..n]);
-            let mask = ((1u64 << (8 * n)) - 1) as u32;
-            if (self.load(0) >> 32) as u32 & mask != u32::from_le_bytes(first) {
-                return false;
-            }
-            (n, 8)
-        };
-        while from + 8 <= key.len() {
-            let expected = u64::from_le_bytes(key[from..from + 8].try_into().expect("8 bytes"));
-            if self.load(word_at) != expected {
-                return false;
-            }
-            from += 8;
-            word_at += 8;
-        }
-        let rest = key.len() - from;
-        if rest == 0 {
-            return true;
-        }
-        let expected = if key.len() >= 8 {
-            let last = key[key.len() - 8..].try_into().expect("8 bytes");
-            u64::from_le_bytes(last) >> (8 * (8 - rest))
-        } else {
-            let mut bytes = [0u8; 8];
-            bytes[..rest].copy_from_slice(&key[from..]);
-            u64::from_le_bytes(bytes)
-        };
-        self.load(word_at) & ((1u64 << (8 * rest)) - 1) == expected
+        self.words.bytes_equal(self.at + self.head.key_at, key)
     }
 
     pub fn copy_key(&self, out: &mut Vec<u8>) {

@@ -1,6 +1,6 @@
 //! Writing an item into a block that nobody can see yet.
 //!
-//! The bytes are gathered into words in a register and stored word by word, so that every access
+//! On x86-64 by unaligned stores (`arena/unaligned.rs`). Elsewhere, and under Miri, the bytes are gathered into words in a register and stored word by word, so that every access
 //! to the arena is an aligned atomic one of eight bytes: a late reader of the block's former item
 //! reads garbage, never undefined behaviour.
 
@@ -30,6 +30,44 @@ pub(crate) fn write_item(words: Mem<'_>, at: usize, parts: &ItemParts<'_>) {
     // `index::read`.
     fence(Ordering::Release);
     let head = &parts.head;
+    write_parts(words, at, parts, head);
+}
+
+/// The header as one word, its fields as words, and the bytes where they come to lie.
+#[cfg(all(target_arch = "x86_64", not(any(miri, shuttle, loom))))]
+#[inline(always)]
+fn write_parts(words: Mem<'_>, at: usize, parts: &ItemParts<'_>, head: &Head) {
+    words.u64_at(at).store(head.word(), Relaxed);
+    if head.is_wide() {
+        let mut field_at = at + 8;
+        let mut field = |value: u64| {
+            words.u64_at(field_at).store(value, Relaxed);
+            field_at += 8;
+        };
+        if head.is_int() {
+            field(parts.int as u64);
+        }
+        if head.has_ttl() {
+            field(parts.deadline);
+        }
+        if head.has_ext() {
+            field(parts.unique);
+            field(u64::from(parts.client_flags));
+        }
+    }
+    let mut to = at + head.key_at;
+    words.store_unaligned(to, parts.key);
+    to += parts.key.len();
+    for part in parts.value {
+        if !part.is_empty() {
+            words.store_unaligned(to, part);
+            to += part.len();
+        }
+    }
+}
+
+#[cfg(not(all(target_arch = "x86_64", not(any(miri, shuttle, loom)))))]
+fn write_parts(words: Mem<'_>, at: usize, parts: &ItemParts<'_>, head: &Head) {
     let mut to = WordWriter { words, at, gathered: 0, bits: 0 };
     if head.is_wide() {
         to.word(head.word());
@@ -54,6 +92,7 @@ pub(crate) fn write_item(words: Mem<'_>, at: usize, parts: &ItemParts<'_>) {
     to.finish();
 }
 
+#[cfg(not(all(target_arch = "x86_64", not(any(miri, shuttle, loom)))))]
 struct WordWriter<'a> {
     words: Mem<'a>,
     at: usize,
@@ -61,6 +100,7 @@ struct WordWriter<'a> {
     bits: u32,
 }
 
+#[cfg(not(all(target_arch = "x86_64", not(any(miri, shuttle, loom)))))]
 impl<'a> WordWriter<'a> {
     #[inline(always)]
     fn word(&mut self, word: u64) {
