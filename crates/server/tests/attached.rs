@@ -1,6 +1,7 @@
 //! The attach socket and the rings from their hostile side: strangers at the door, and a client
 //! that writes whatever it likes into its ring. The server lives and serves the others.
 
+#[allow(dead_code)]
 mod door;
 
 use dolium_engine::ring::hello::{self, WELCOME_BYTES, Welcome};

@@ -1,0 +1,209 @@
+//! Reads: straight from the server's memory.
+
+use crate::error::{dolium_status, note};
+use crate::pointers::{all, bytes, dolium_bytes};
+use crate::store::dolium_store;
+use dolium_attach::{Kind, Ttl};
+use std::cell::RefCell;
+use std::ffi::{c_char, c_void};
+
+/// Bytes that a thread keeps for its next read.
+const SCRATCH_KEPT: usize = 1 << 20;
+
+/// dolium_ttl: there is no such key.
+pub const DOLIUM_TTL_NO_KEY: i64 = -2;
+/// dolium_ttl: the key does not expire.
+pub const DOLIUM_TTL_NEVER: i64 = -1;
+/// dolium_ttl: see dolium_error_message().
+pub const DOLIUM_TTL_ERROR: i64 = -3;
+
+/// Receives the value of the key of a number, or NULL if there is no such key. The bytes are there
+/// until it returns.
+#[allow(non_camel_case_types)]
+pub type dolium_value_visitor =
+    Option<extern "C" fn(context: *mut c_void, number: usize, value: *const u8, length: usize)>;
+
+/// Receives a key. The bytes are there until it returns.
+#[allow(non_camel_case_types)]
+pub type dolium_key_visitor =
+    Option<extern "C" fn(context: *mut c_void, key: *const u8, length: usize)>;
+
+thread_local! {
+    static SCRATCH: RefCell<Vec<u8>> = const { RefCell::new(Vec::new()) };
+}
+
+/// Copies the value of a key to `buffer`, which has room for `capacity` bytes, and its length to
+/// `length`. DOLIUM_TOO_SMALL copies nothing but tells the length.
+///
+/// # Safety
+/// `store` must be live, `key` point to `key_length` bytes, `buffer` to `capacity` writable bytes
+/// (or be NULL if that is 0), and `length` to a number.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn dolium_get(
+    store: *const dolium_store,
+    key: *const u8,
+    key_length: usize,
+    buffer: *mut u8,
+    capacity: usize,
+    length: *mut usize,
+) -> dolium_status {
+    // SAFETY: a live store as the caller promises.
+    let Some(store) = (unsafe { store.as_ref() }) else { return note(&"the store is NULL") };
+    // SAFETY: bytes as the caller promises.
+    let key = unsafe { bytes(key, key_length) };
+    SCRATCH.with_borrow_mut(|value| {
+        value.clear();
+        match store.store.get_into(key, value) {
+            Ok(true) => {}
+            Ok(false) => return dolium_status::DOLIUM_NO_KEY,
+            Err(error) => return note(&error),
+        }
+        // SAFETY: a number of the caller's, as promised.
+        unsafe { length.write(value.len()) };
+        let fits = value.len() <= capacity;
+        if fits && !value.is_empty() {
+            // SAFETY: the buffer has room for as many bytes, and is not the thread's own.
+            unsafe { buffer.copy_from_nonoverlapping(value.as_ptr(), value.len()) };
+        }
+        if value.capacity() > SCRATCH_KEPT {
+            *value = Vec::new();
+        }
+        if fits { dolium_status::DOLIUM_OK } else { dolium_status::DOLIUM_TOO_SMALL }
+    })
+}
+
+/// Reads several keys in batches, which is several times faster than one after another, and hands
+/// each value to `visit` in order.
+///
+/// # Safety
+/// `store` must be live, and `keys` point to `count` pieces of readable bytes.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn dolium_get_many(
+    store: *const dolium_store,
+    keys: *const dolium_bytes,
+    count: usize,
+    visit: dolium_value_visitor,
+    context: *mut c_void,
+) -> dolium_status {
+    // SAFETY: a live store as the caller promises.
+    let Some(store) = (unsafe { store.as_ref() }) else { return note(&"the store is NULL") };
+    let Some(visit) = visit else { return note(&"dolium_get_many needs a function to call") };
+    // SAFETY: pieces as the caller promises.
+    let keys = unsafe { all(keys, count) };
+    let read = store.store.get_many_with(keys, |number, value| {
+        let data = value.map_or(std::ptr::null(), <[u8]>::as_ptr);
+        visit(context, number, data, value.map_or(0, <[u8]>::len));
+    });
+    read.map_or_else(|error| note(&error), |()| dolium_status::DOLIUM_OK)
+}
+
+/// DOLIUM_OK or DOLIUM_NO_KEY.
+///
+/// # Safety
+/// `store` must be live, and `key` point to `key_length` bytes.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn dolium_exists(
+    store: *const dolium_store,
+    key: *const u8,
+    key_length: usize,
+) -> dolium_status {
+    // SAFETY: a live store as the caller promises.
+    let Some(store) = (unsafe { store.as_ref() }) else { return note(&"the store is NULL") };
+    // SAFETY: bytes as the caller promises.
+    match store.store.exists(unsafe { bytes(key, key_length) }) {
+        Ok(true) => dolium_status::DOLIUM_OK,
+        Ok(false) => dolium_status::DOLIUM_NO_KEY,
+        Err(error) => note(&error),
+    }
+}
+
+/// Milliseconds that a key has to live, or one of the negative DOLIUM_TTL_ values.
+///
+/// # Safety
+/// `store` must be live, and `key` point to `key_length` bytes.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn dolium_ttl(
+    store: *const dolium_store,
+    key: *const u8,
+    key_length: usize,
+) -> i64 {
+    // SAFETY: a live store as the caller promises.
+    let Some(store) = (unsafe { store.as_ref() }) else {
+        note(&"the store is NULL");
+        return DOLIUM_TTL_ERROR;
+    };
+    // SAFETY: bytes as the caller promises.
+    match store.store.ttl(unsafe { bytes(key, key_length) }) {
+        Ok(Ttl::Millis(millis)) => i64::try_from(millis).unwrap_or(i64::MAX),
+        Ok(Ttl::Never) => DOLIUM_TTL_NEVER,
+        Ok(Ttl::NoKey) => DOLIUM_TTL_NO_KEY,
+        Err(error) => {
+            note(&error);
+            DOLIUM_TTL_ERROR
+        }
+    }
+}
+
+/// The type of a key as TYPE names it, "none" if there is no such key, NULL after an error.
+///
+/// # Safety
+/// `store` must be live, and `key` point to `key_length` bytes.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn dolium_type(
+    store: *const dolium_store,
+    key: *const u8,
+    key_length: usize,
+) -> *const c_char {
+    // SAFETY: a live store as the caller promises.
+    let Some(store) = (unsafe { store.as_ref() }) else {
+        note(&"the store is NULL");
+        return std::ptr::null();
+    };
+    // SAFETY: bytes as the caller promises.
+    match store.store.kind(unsafe { bytes(key, key_length) }) {
+        Ok(Some(Kind::String)) => c"string".as_ptr(),
+        Ok(None) => c"none".as_ptr(),
+        Err(error) => {
+            note(&error);
+            std::ptr::null()
+        }
+    }
+}
+
+/// Number of keys of the database, due ones that nobody has met yet included.
+///
+/// # Safety
+/// `store` must be live.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn dolium_count(store: *const dolium_store) -> u64 {
+    // SAFETY: a live store as the caller promises.
+    unsafe { store.as_ref() }.map_or(0, |store| store.store.len())
+}
+
+/// One step of an iteration over the keys. Start with `*cursor` 0; it is 0 again at the end. A key
+/// that is there during the whole iteration is visited at least once.
+///
+/// # Safety
+/// `store` must be live, and `cursor` point to a number.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn dolium_scan(
+    store: *const dolium_store,
+    cursor: *mut u64,
+    count: usize,
+    visit: dolium_key_visitor,
+    context: *mut c_void,
+) -> dolium_status {
+    // SAFETY: a live store as the caller promises.
+    let Some(store) = (unsafe { store.as_ref() }) else { return note(&"the store is NULL") };
+    // SAFETY: a number of the caller's, as promised.
+    let Some(cursor) = (unsafe { cursor.as_mut() }) else { return note(&"the cursor is NULL") };
+    let Some(visit) = visit else { return note(&"dolium_scan needs a function to call") };
+    let next = store.store.scan(*cursor, count, |key, _| visit(context, key.as_ptr(), key.len()));
+    match next {
+        Ok(next) => {
+            *cursor = next;
+            dolium_status::DOLIUM_OK
+        }
+        Err(error) => note(&error),
+    }
+}

@@ -1,0 +1,68 @@
+//! Attaching, detaching, and which database.
+
+use crate::error::note;
+use dolium_attach::{Store, default_path};
+use std::ffi::{CStr, OsStr, c_char};
+use std::os::unix::ffi::OsStrExt;
+use std::path::PathBuf;
+
+/// An attached store, seen through one of its databases.
+#[allow(non_camel_case_types)]
+#[derive(Debug)]
+pub struct dolium_store {
+    pub(crate) store: Store,
+}
+
+fn hand_out(store: Result<Store, dolium_attach::Error>) -> *mut dolium_store {
+    match store {
+        Ok(store) => Box::into_raw(Box::new(dolium_store { store })),
+        Err(error) => {
+            note(&error);
+            std::ptr::null_mut()
+        }
+    }
+}
+
+/// Attaches at a server's attach-socket, or with NULL where a server of this user has it.
+/// NULL if that fails.
+///
+/// # Safety
+/// `path` must be NULL or a string that ends with a zero byte.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn dolium_attach(path: *const c_char) -> *mut dolium_store {
+    let path = if path.is_null() {
+        default_path()
+    } else {
+        // SAFETY: not null, and a string as the caller promises.
+        let path = unsafe { CStr::from_ptr(path) };
+        PathBuf::from(OsStr::from_bytes(path.to_bytes()))
+    };
+    hand_out(Store::attach(path))
+}
+
+/// The same store through another database; NULL if there is none of that number. Both have to be
+/// detached.
+///
+/// # Safety
+/// `store` must come from dolium_attach or dolium_db and not have been detached.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn dolium_db(store: *const dolium_store, number: u16) -> *mut dolium_store {
+    // SAFETY: a live store as the caller promises.
+    let Some(store) = (unsafe { store.as_ref() }) else {
+        note(&"the store is NULL");
+        return std::ptr::null_mut();
+    };
+    hand_out(store.store.db(number))
+}
+
+/// Gives a store back. NULL is allowed.
+///
+/// # Safety
+/// `store` must be NULL or come from dolium_attach or dolium_db, and nobody may use it any more.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn dolium_detach(store: *mut dolium_store) {
+    if !store.is_null() {
+        // SAFETY: made by `hand_out`, and given back once, as the caller promises.
+        drop(unsafe { Box::from_raw(store) });
+    }
+}

@@ -1,0 +1,291 @@
+/*
+ * Dolium from C: a store in shared memory. Generated from bindings/c; do not edit.
+ *
+ *   dolium_store *store = dolium_attach(NULL);
+ *   uint8_t value[100];
+ *   size_t length;
+ *   if (dolium_get(store, (const uint8_t *)"greeting", 8, value, sizeof value, &length) == DOLIUM_OK)
+ *       fwrite(value, 1, length, stdout);
+ *   dolium_detach(store);
+ *
+ * Link with -ldolium. Reads look at the server's memory and make no system call; every other
+ * command goes through dolium_execute. A store may be used by any number of threads. What a
+ * failed call has to say is in dolium_error_message(), for the calling thread.
+ */
+
+#ifndef DOLIUM_H
+#define DOLIUM_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/*
+ dolium_ttl: there is no such key.
+ */
+#define DOLIUM_TTL_NO_KEY -2
+
+/*
+ dolium_ttl: the key does not expire.
+ */
+#define DOLIUM_TTL_NEVER -1
+
+/*
+ dolium_ttl: see dolium_error_message().
+ */
+#define DOLIUM_TTL_ERROR -3
+
+/*
+ How a call ended.
+ */
+typedef enum {
+  DOLIUM_OK = 0,
+  /*
+   There is no such key.
+   */
+  DOLIUM_NO_KEY = 1,
+  /*
+   The value is longer than the buffer; its length has been told.
+   */
+  DOLIUM_TOO_SMALL = 2,
+  /*
+   See dolium_error_message().
+   */
+  DOLIUM_ERROR = 3,
+} dolium_status;
+
+/*
+ What a reply is.
+ */
+typedef enum {
+  /*
+   No value.
+   */
+  DOLIUM_REPLY_NULL = 0,
+  /*
+   A short text such as OK: dolium_reply_bytes.
+   */
+  DOLIUM_REPLY_STATUS = 1,
+  /*
+   The server refused the command: dolium_reply_bytes says why.
+   */
+  DOLIUM_REPLY_ERROR = 2,
+  /*
+   dolium_reply_integer.
+   */
+  DOLIUM_REPLY_INTEGER = 3,
+  /*
+   dolium_reply_bytes.
+   */
+  DOLIUM_REPLY_BYTES = 4,
+  /*
+   dolium_reply_count and dolium_reply_at.
+   */
+  DOLIUM_REPLY_ARRAY = 5,
+} dolium_reply_kind;
+
+/*
+ The reply to a command.
+ */
+typedef struct dolium_reply dolium_reply;
+
+/*
+ An attached store, seen through one of its databases.
+ */
+typedef struct dolium_store dolium_store;
+
+/*
+ Some bytes of the caller's.
+ */
+typedef struct {
+  const uint8_t *data;
+  size_t length;
+} dolium_bytes;
+
+/*
+ Receives the value of the key of a number, or NULL if there is no such key. The bytes are there
+ until it returns.
+ */
+typedef void (*dolium_value_visitor)(void *context,
+                                     size_t number,
+                                     const uint8_t *value,
+                                     size_t length);
+
+/*
+ Receives a key. The bytes are there until it returns.
+ */
+typedef void (*dolium_key_visitor)(void *context, const uint8_t *key, size_t length);
+
+#ifdef __cplusplus
+extern "C" {
+#endif // __cplusplus
+
+/*
+ What the last failed call of this thread has to say. It stays until the next failed call.
+ */
+const char *dolium_error_message(void);
+
+/*
+ Attaches at a server's attach-socket, or with NULL where a server of this user has it.
+ NULL if that fails.
+
+ # Safety
+ `path` must be NULL or a string that ends with a zero byte.
+ */
+dolium_store *dolium_attach(const char *path);
+
+/*
+ The same store through another database; NULL if there is none of that number. Both have to be
+ detached.
+
+ # Safety
+ `store` must come from dolium_attach or dolium_db and not have been detached.
+ */
+dolium_store *dolium_db(const dolium_store *store, uint16_t number);
+
+/*
+ Gives a store back. NULL is allowed.
+
+ # Safety
+ `store` must be NULL or come from dolium_attach or dolium_db, and nobody may use it any more.
+ */
+void dolium_detach(dolium_store *store);
+
+/*
+ Copies the value of a key to `buffer`, which has room for `capacity` bytes, and its length to
+ `length`. DOLIUM_TOO_SMALL copies nothing but tells the length.
+
+ # Safety
+ `store` must be live, `key` point to `key_length` bytes, `buffer` to `capacity` writable bytes
+ (or be NULL if that is 0), and `length` to a number.
+ */
+dolium_status dolium_get(const dolium_store *store,
+                         const uint8_t *key,
+                         size_t key_length,
+                         uint8_t *buffer,
+                         size_t capacity,
+                         size_t *length);
+
+/*
+ Reads several keys in batches, which is several times faster than one after another, and hands
+ each value to `visit` in order.
+
+ # Safety
+ `store` must be live, and `keys` point to `count` pieces of readable bytes.
+ */
+dolium_status dolium_get_many(const dolium_store *store,
+                              const dolium_bytes *keys,
+                              size_t count,
+                              dolium_value_visitor visit,
+                              void *context);
+
+/*
+ DOLIUM_OK or DOLIUM_NO_KEY.
+
+ # Safety
+ `store` must be live, and `key` point to `key_length` bytes.
+ */
+dolium_status dolium_exists(const dolium_store *store, const uint8_t *key, size_t key_length);
+
+/*
+ Milliseconds that a key has to live, or one of the negative DOLIUM_TTL_ values.
+
+ # Safety
+ `store` must be live, and `key` point to `key_length` bytes.
+ */
+int64_t dolium_ttl(const dolium_store *store, const uint8_t *key, size_t key_length);
+
+/*
+ The type of a key as TYPE names it, "none" if there is no such key, NULL after an error.
+
+ # Safety
+ `store` must be live, and `key` point to `key_length` bytes.
+ */
+const char *dolium_type(const dolium_store *store, const uint8_t *key, size_t key_length);
+
+/*
+ Number of keys of the database, due ones that nobody has met yet included.
+
+ # Safety
+ `store` must be live.
+ */
+uint64_t dolium_count(const dolium_store *store);
+
+/*
+ One step of an iteration over the keys. Start with `*cursor` 0; it is 0 again at the end. A key
+ that is there during the whole iteration is visited at least once.
+
+ # Safety
+ `store` must be live, and `cursor` point to a number.
+ */
+dolium_status dolium_scan(const dolium_store *store,
+                          uint64_t *cursor,
+                          size_t count,
+                          dolium_key_visitor visit,
+                          void *context);
+
+/*
+ Has the server execute a command: `count` words, such as SET, key, value. With DOLIUM_OK `*reply`
+ is its reply, which may itself be an error; it has to be freed.
+
+ # Safety
+ `store` must be live, `words` point to `count` pieces of readable bytes, and `reply` to a pointer.
+ */
+dolium_status dolium_execute(const dolium_store *store,
+                             const dolium_bytes *words,
+                             size_t count,
+                             dolium_reply **reply);
+
+/*
+ What a reply is. NULL is a reply that is none.
+
+ # Safety
+ `reply` must be NULL or not have been freed; the same below.
+ */
+dolium_reply_kind dolium_reply_kind_of(const dolium_reply *reply);
+
+/*
+ The number of an integer reply, else 0.
+
+ # Safety
+ See dolium_reply_kind_of.
+ */
+int64_t dolium_reply_integer(const dolium_reply *reply);
+
+/*
+ The bytes of a status, an error or a string, there until the reply is freed.
+
+ # Safety
+ See dolium_reply_kind_of.
+ */
+dolium_bytes dolium_reply_bytes(const dolium_reply *reply);
+
+/*
+ How many elements an array has.
+
+ # Safety
+ See dolium_reply_kind_of.
+ */
+size_t dolium_reply_count(const dolium_reply *reply);
+
+/*
+ An element of an array, or NULL beyond its end. It goes with the array.
+
+ # Safety
+ See dolium_reply_kind_of.
+ */
+const dolium_reply *dolium_reply_at(const dolium_reply *reply, size_t number);
+
+/*
+ Gives a reply back. NULL is allowed.
+
+ # Safety
+ `reply` must be NULL or come from dolium_execute (not dolium_reply_at), once.
+ */
+void dolium_reply_free(dolium_reply *reply);
+
+#ifdef __cplusplus
+}  // extern "C"
+#endif  // __cplusplus
+
+#endif  /* DOLIUM_H */
