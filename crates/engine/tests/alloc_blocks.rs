@@ -68,7 +68,7 @@ fn churn(
     give: &mpsc::Sender<Block>,
     take: &mpsc::Receiver<Block>,
 ) -> Vec<Block> {
-    let mut random = Random(0x9e37_79b9_7f4a_7c15 * (thread + 1));
+    let mut random = Random(0x9e37_79b9_7f4a_7c15_u64.wrapping_mul(thread + 1));
     let mut blocks: Vec<Block> = Vec::new();
     for round in 0..rounds {
         slot.poll();
@@ -98,6 +98,7 @@ fn churn(
 }
 
 #[test]
+#[cfg_attr(miri, ignore = "takes hours there; the next test is for it")]
 fn four_threads_never_get_the_same_memory() {
     const THREADS: u64 = 4;
     let rounds = if cfg!(debug_assertions) { 40_000 } else { 200_000 };
@@ -138,7 +139,46 @@ fn four_threads_never_get_the_same_memory() {
     assert_eq!(allocator.usage().live_bytes, 0);
 }
 
+/// Small enough for Miri: two threads share a class, and each frees what the other allocated.
 #[test]
+fn two_sessions_free_each_others_blocks() {
+    let allocator = allocator(2 << 20);
+    let work = |thread: u64| {
+        let slot = allocator.claim(1).unwrap();
+        let mut blocks: Vec<Block> = (0..40)
+            .map(|i| {
+                let at = allocator.alloc(&slot, 40, PageKind::Item).unwrap();
+                let block = Block { at, bytes: 40, kind: PageKind::Item, stamp: thread << 8 | i };
+                fill(&allocator, &block);
+                block
+            })
+            .collect();
+        for block in blocks.drain(..8) {
+            check(&allocator, &block);
+            allocator.free(&slot, block.at, block.bytes, block.kind);
+        }
+        (slot, blocks)
+    };
+    let (one, two) = std::thread::scope(|scope| {
+        let other = scope.spawn(|| work(1));
+        (work(2), other.join().unwrap())
+    });
+    for ((slot, _), (_, blocks)) in [(&one, &two), (&two, &one)] {
+        for block in blocks {
+            check(&allocator, block);
+            allocator.free(slot, block.at, block.bytes, block.kind);
+        }
+    }
+    drop((one, two));
+    assert_eq!(allocator.usage().live_bytes, 0);
+    assert_eq!(allocator.faults(), 0);
+    if !cfg!(miri) {
+        allocator.verify_alloc().unwrap();
+    }
+}
+
+#[test]
+#[cfg_attr(miri, ignore = "fills megabytes")]
 fn the_limit_is_never_passed_and_freed_memory_serves_again() {
     let allocator = allocator(64 << 20);
     allocator.arena().set_limit(16 << 20);

@@ -1,5 +1,7 @@
 //! Memory ahead of need, memory given back, pages and extents emptied, figures read from outside.
 
+#![cfg(not(miri))]
+
 use dolium_engine::alloc::statistics::{counters_sum, histogram_sum};
 use dolium_engine::alloc::{Allocator, Drain, PageKind, SessionSlot};
 use dolium_engine::arena::{Arena, ArenaOptions, ArenaView, Ref};

@@ -2,9 +2,12 @@
 //! empty extents given back, and small system pages made into huge ones.
 
 use super::Allocator;
-use super::extent::{ALL_STEPS, COLLAPSED, COLLAPSING, DRAINING, REFUSED, Summary};
+use super::extent::{
+    ALL_STEPS, COLLAPSED, COLLAPSING, DRAINING, Extent, REFUSED, Summary, steps_of_units,
+    units_of_steps,
+};
 use crate::arena::header::{COLLAPSE_CURSOR_AT, COLLAPSE_REFUSALS_AT};
-use crate::arena::layout::{EXTENT, STEP};
+use crate::arena::layout::{EXTENT, STEP, STEPS_PER_EXTENT};
 use crate::sync::atomics::Ordering::Relaxed;
 
 /// What one call of [`Allocator::collapse_step`] did.
@@ -82,6 +85,62 @@ impl Allocator {
             });
         }
         released + self.forget_extents()
+    }
+
+    /// Gives free steps back to the system, highest first, until `bytes` are. Used when the limit
+    /// is reached while memory is free in pieces that do not fit.
+    pub(super) fn release_steps(&self, bytes: u64) -> u64 {
+        let mut released = 0;
+        let mut extent = self.known_extents();
+        while extent > 0 && released < bytes {
+            extent -= 1;
+            released += self.release_extent_steps(extent, |e| {
+                let used = steps_of_units(e.used);
+                e.committed & !e.pending & !used
+            });
+        }
+        released
+    }
+
+    /// Gives the steps of an extent that `choose` names back to the system; the bytes of it.
+    pub(super) fn release_extent_steps(
+        &self,
+        extent: u32,
+        choose: impl FnOnce(&Extent) -> u32,
+    ) -> u64 {
+        let held = self.heap_lock();
+        let mut steps = 0;
+        if extent < self.known_extents() {
+            let e = self.extent(extent);
+            if e.flags & COLLAPSING == 0 {
+                steps = choose(&e);
+            }
+        }
+        if steps == 0 {
+            return 0;
+        }
+        self.edit_extent(extent, |e| {
+            debug_assert_eq!(e.used & units_of_steps(steps), 0);
+            e.committed &= !steps;
+            e.pending |= steps;
+            e.flags &= !(COLLAPSED | REFUSED);
+        });
+        drop(held);
+        let start = self.arena.layout().extent_start(extent);
+        let mut gone = 0;
+        for step in (0..STEPS_PER_EXTENT).filter(|step| steps >> step & 1 != 0) {
+            if self.arena.release(start + step as u64 * STEP, STEP).is_ok() {
+                gone |= 1u32 << step;
+            }
+        }
+        let bytes = gone.count_ones() as u64 * STEP;
+        self.arena.discharge(bytes);
+        let _held = self.heap_lock();
+        self.edit_extent(extent, |e| {
+            e.pending &= !steps;
+            e.committed |= steps & !gone;
+        });
+        bytes
     }
 
     /// Asks the system for one huge page in place of one fully committed extent: some 5 ms.

@@ -4,11 +4,12 @@
 //!   0 magic u64 | 8 layout_version u32 | 12 shifts u32 | 16 layout_hash u64 | 24 uuid u64 x 2
 //!  40 length u64 | 48 extents u32 | 52 databases u32 | 56 journal_bytes u64
 //!  64 hash_seed u64 x 2 | 80 hash_kind u32 | 84 shards u32
-//! 128 state u32 | 132 server_sleeping u32 | 136 server_generation u32 | 140 sessions_claimed u32
+//! 128 state u32 | 132 server_sleeping u32 | 136 server_generation u32
+//! 144 session slots claimed u64 | 152 session slots committed u64
 //! 192 committed u64 | 200 limit u64
 //! 256 heap lock u32 | 260 known extents u32 | 264 free units u64 | 272 collapse cursor u32
-//!     276 collapse refusals u32 | 280 heap's claimed run units u64
-//! 320 drain u32 | 328 faults u64 | 336 flush generation u32
+//!     276 collapse refusals u32 | 280 units in large blocks u64
+//! 320 drain u32 | 328 faults u64
 //! 1024 .. 4096 the engine's own words (index, guard, journal): see the modules that use them
 //! ```
 //!
