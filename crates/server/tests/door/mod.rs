@@ -1,6 +1,4 @@
 //! A server on free ports within the test's process, and a plain client of it.
-// Each test program uses a part of it.
-#![allow(dead_code)]
 
 use dolium_server::listener::Door;
 use dolium_server::{Running, read_config};
