@@ -33,8 +33,8 @@ impl Engine {
 
     /// Gives back the blocks of up to `segments` segments. True: there are more.
     pub(crate) fn reclaim(&self, session: &Session, segments: usize) -> bool {
-        // Somebody else is at it, or a cut reads here.
-        let Ok(mut graveyard) = self.graveyard().try_lock() else { return true };
+        // Somebody else is at it, or a cut reads here: there is nothing to do for this caller.
+        let Ok(mut graveyard) = self.graveyard().try_lock() else { return false };
         for _ in 0..segments {
             let Some(buried) = graveyard.last_mut() else { return false };
             if buried.next >= buried.directory.entries() {

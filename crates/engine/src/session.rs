@@ -197,12 +197,11 @@ impl Session {
         let view = self.view();
         let mut hits = 0;
         for key in keys {
-            if let Some((Some(hit), Some(seen))) = view.probe(db, key)
+            if let Some((Some(hit), _)) = view.probe(db, key)
                 && !hit.item.is_due(now)
             {
-                let word = hit.line.meta_word(hit.slot);
-                if view.holds(db, &seen) {
-                    hit.line.bump_frequency_seen(hit.slot, word);
+                if hit.line.meta(hit.slot) & META_FREQUENCY < META_FREQUENCY {
+                    self.note_use(db, key, now);
                 }
                 hits += 1;
             }
@@ -238,18 +237,14 @@ impl Session {
             let (found, int) = hit.item.found(meta);
             visit(Some((hit, &found, int)));
             last = Some(found);
-            let is_noted = meta & META_FREQUENCY < META_FREQUENCY || hit.item.head.has_ext();
-            let word = hit.line.meta_word(hit.slot);
-            Some(is_noted.then_some((hit.line, hit.slot, word, hit.item.head.has_ext())))
+            let is_news = meta & META_FREQUENCY < META_FREQUENCY
+                || hit.item.head.has_ext() && found.last_use_s != (now / 1000) as u32;
+            Some(is_news)
         });
         match place {
-            Some(noted) => {
-                if let Some((line, slot, word, has_ext)) = noted {
-                    line.bump_frequency_seen(slot, word);
-                    let is_new = |found: Found| found.last_use_s != (now / 1000) as u32;
-                    if has_ext && last.is_some_and(is_new) {
-                        self.note_use(db, key, now);
-                    }
+            Some(is_news) => {
+                if is_news {
+                    self.note_use(db, key, now);
                 }
                 self.count(Counter::Hits, 1);
                 last
@@ -287,6 +282,10 @@ impl Session {
         key: &Key<'_>,
         mut visit: impl FnMut(Option<&Hit<'e>>) -> R,
     ) -> R {
+        if self.in_transaction() {
+            // Its own shards look as if a write were under way, and it is.
+            return self.read_locked(db, key, visit);
+        }
         match self.view().read(db, key, &mut visit) {
             Ok(result) => result,
             Err(Contended) => self.read_locked(db, key, visit),
@@ -300,7 +299,9 @@ impl Session {
         key: &Key<'_>,
         mut visit: impl FnMut(Option<&Hit<'e>>) -> R,
     ) -> R {
-        self.count(Counter::ContendedReads, 1);
+        if !self.in_transaction() {
+            self.count(Counter::ContendedReads, 1);
+        }
         loop {
             let view = self.view();
             let root = view.root_of(db);

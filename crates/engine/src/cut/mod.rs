@@ -48,6 +48,9 @@ pub struct CutItem {
 /// wait for whoever takes items out, and must not call the engine.
 pub trait CutSink: Send + Sync + std::fmt::Debug {
     fn preserve(&self, item: CutItem);
+
+    /// The cut is over: nobody takes items out any more, and nobody may wait for that.
+    fn close(&self) {}
 }
 
 /// The engine's side of cuts.
@@ -90,7 +93,8 @@ pub enum CutStep {
 }
 
 impl Engine {
-    /// Begins a cut. One at a time: `None` while another runs.
+    /// Begins a cut. One at a time: `None` while another runs. Waits for all locks, and so must
+    /// not be called by the thread that a lossless reader of changes depends on.
     pub fn begin_cut(self: &Arc<Engine>, sink: Arc<dyn CutSink>) -> Option<Cut> {
         let held = self.lock_all();
         let state = self.cut_state();
@@ -275,6 +279,10 @@ impl Cut {
 impl Drop for Cut {
     fn drop(&mut self) {
         self.engine.cut_state().running.store(false, Release);
+        let plan = self.engine.cut_state().plan.read().expect("no holder panics").clone();
+        if let Some(plan) = plan {
+            plan.sink.close();
+        }
         // A writer that saw it running may be in the sink: it holds its lock until it is out.
         for &root in &self.roots {
             for number in 0..self.engine.view().shard_count() {

@@ -42,12 +42,6 @@ impl CutQueue {
     pub fn bytes_peak(&self) -> usize {
         self.state.lock().expect("no holder panics").bytes_peak
     }
-
-    /// Lets waiting writers go on: the cut is given up.
-    pub fn close(&self) {
-        self.state.lock().expect("no holder panics").closed = true;
-        self.room.notify_all();
-    }
 }
 
 impl CutSink for CutQueue {
@@ -63,5 +57,10 @@ impl CutSink for CutQueue {
         state.bytes += bytes;
         state.bytes_peak = state.bytes_peak.max(state.bytes);
         state.items.push_back(item);
+    }
+
+    fn close(&self) {
+        self.state.lock().expect("no holder panics").closed = true;
+        self.room.notify_all();
     }
 }

@@ -142,27 +142,9 @@ impl<'a> Line<'a> {
         }
     }
 
-    /// The word in which a slot's meta byte lies: to be loaded before a read's final check.
-    #[inline(always)]
-    pub fn meta_word(&self, slot: usize) -> u64 {
-        let at = if slot < 8 { self.at + 16 } else { self.at + 8 };
-        self.words.u64_at(at).load(Relaxed)
-    }
+    // ---- under the shard's lock ----
 
-    /// By a reader that has just used the item, without the lock. `seen` was loaded before its
-    /// final check: a segment that went away since then must not be counted in, whatever its
-    /// memory has become. Lossy.
-    #[inline(always)]
-    pub fn bump_frequency_seen(&self, slot: usize, seen: u64) {
-        let (at, shift) =
-            if slot < 8 { (self.at + 16, 8 * slot) } else { (self.at + 8, 8 * (slot - 2)) };
-        if (seen >> shift) & u64::from(META_FREQUENCY) < u64::from(META_FREQUENCY) {
-            let word = self.words.u64_at(at);
-            let _ = word.compare_exchange(seen, seen + (1 << shift), Relaxed, Relaxed);
-        }
-    }
-
-    /// Counts a use. Under the shard's lock.
+    /// Counts a use.
     #[inline(always)]
     pub fn bump_frequency(&self, slot: usize) {
         let (at, shift) =
@@ -173,8 +155,6 @@ impl<'a> Line<'a> {
             let _ = word.compare_exchange(old, old + (1 << shift), Relaxed, Relaxed);
         }
     }
-
-    // ---- under the shard's lock ----
 
     pub fn set_meta(&self, slot: usize, meta: u8) {
         let (at, shift) =

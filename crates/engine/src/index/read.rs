@@ -30,6 +30,8 @@ pub(crate) use step;
 
 /// Attempts before a reader gives up and asks for the lock (or, attached, the server).
 const ATTEMPTS_MAX: u32 = 1000;
+/// Bytes of an item that are copied before it is known to be one.
+const COPY_UNCHECKED_MAX: usize = 4096;
 
 /// What is needed to find a key: where things lie in the arena, and the placement's parameters.
 #[derive(Clone, Copy, Debug)]
@@ -138,9 +140,20 @@ impl<'a> View<'a> {
             }
             let root = self.root_of(db);
             let shard = self.shard_of(root, key.hash);
+            // A write of several keys is seen whole or not at all, also by two reads in a row: who
+            // has seen one of its keys new has seen it end.
+            let several = shard.several();
+            if several & 1 != 0 {
+                continue;
+            }
             let directory = shard.directory();
             if directory.is_empty() {
-                return Ok(visit(None));
+                let result = visit(None);
+                fence(Acquire);
+                if shard.several() == several && shard.directory() == directory {
+                    return Ok(result);
+                }
+                continue;
             }
             let entry_at = directory.entry_at(self.shifted(key.hash));
             if !self.words.contains(entry_at, 4) {
@@ -166,6 +179,16 @@ impl<'a> View<'a> {
                 second_version = tags.version();
                 hit = self.match_line(second, tags, tag, key);
             }
+            // A length from a block that is being reused could be anything up to the arena's end:
+            // look before copying much.
+            if let Some(hit) = &hit
+                && hit.item.head.size() > COPY_UNCHECKED_MAX
+            {
+                fence(Acquire);
+                if home.version() != home_tags.version() || second.version() != second_version {
+                    continue;
+                }
+            }
             let result = visit(hit.as_ref());
             // As in `holds`.
             fence(Acquire);
@@ -173,6 +196,7 @@ impl<'a> View<'a> {
                 && second.version() == second_version
                 && self.words.u32_at(entry_at).load(Relaxed) == segment_reference
                 && shard.directory() == directory
+                && shard.several() == several
                 && self.root_of(db) == root
             {
                 return Ok(result);
