@@ -13,9 +13,15 @@ pub struct dolium_store {
     pub(crate) store: Store,
 }
 
+impl From<Store> for dolium_store {
+    fn from(store: Store) -> dolium_store {
+        dolium_store { store }
+    }
+}
+
 fn hand_out(store: Result<Store, dolium_attach::Error>) -> *mut dolium_store {
     match store {
-        Ok(store) => Box::into_raw(Box::new(dolium_store { store })),
+        Ok(store) => Box::into_raw(Box::new(store.into())),
         Err(error) => {
             note(&error);
             std::ptr::null_mut()

@@ -1,0 +1,264 @@
+//! What a read from attached memory takes, as a ratio to two cache misses of the same minutes.
+//!
+//! `cargo run --release -p dolium-attach --example attach_speed [-- --items 1000000] [--rounds 5]
+//! [--huge] [--writer]`
+//!
+//! Each round measures the floor (`dolium lab misses`) and then the store's public API: dependent
+//! gets, where the next key follows from the value just read; batches of 32 through
+//! `get_many_with`; and dependent gets through the C library. Printed are the medians of all rounds,
+//! and of the rounds' ratios. With `--writer` every read is measured alone and beside a thread that
+//! overwrites random keys as fast as it can, and so is the writer.
+
+use dolium::{dolium_get, dolium_store};
+use dolium_attach::Store;
+use dolium_engine::{Db, Engine, EngineOptions, Policy, Put, Session, Value};
+use dolium_lab::misses::{Floor, Pages};
+use std::hint::black_box;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
+use std::time::{Duration, Instant};
+
+const READS: usize = 1 << 19;
+const BATCH: usize = 32;
+/// The best of this many repetitions in a round, as the floor does.
+const REPETITIONS: u64 = 3;
+const SIZES: [(usize, usize); 2] = [(16, 32), (24, 100)];
+
+fn main() {
+    let words: Vec<String> = std::env::args().skip(1).collect();
+    let number = |name: &str| {
+        let at = words.iter().position(|word| word == name)?;
+        words.get(at + 1).and_then(|word| word.parse::<usize>().ok())
+    };
+    let has = |name: &str| words.iter().any(|word| word == name);
+    let rounds = number("--rounds").unwrap_or(5).max(1);
+    let items = number("--items").map_or_else(|| vec![1_000_000, 10_000_000], |n| vec![n]);
+    println!("nanoseconds a read, and the ratio to two cache misses; medians of {rounds} rounds");
+    for items in items {
+        for (key, value) in SIZES {
+            let house = House::load(items, key, value, has("--huge"));
+            if has("--writer") {
+                house.beside_a_writer(rounds);
+            } else {
+                house.against_the_floor(rounds, has("--huge"));
+            }
+        }
+    }
+}
+
+/// A store of so many items, and an attached view of it through a mapping of its own.
+struct House {
+    engine: Arc<Engine>,
+    store: Store,
+    items: usize,
+    key_bytes: usize,
+    value_bytes: usize,
+}
+
+/// SplitMix64's last step: a well mixed word of any word.
+fn mix(word: u64) -> u64 {
+    let mut z = word.wrapping_add(0x9E37_79B9_7F4A_7C15);
+    z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+    z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
+    z ^ (z >> 31)
+}
+
+fn name(number: usize, key: &mut [u8]) {
+    key.fill(b'k');
+    key[..8].copy_from_slice(&(number as u64).to_le_bytes());
+}
+
+fn median(mut values: Vec<f64>) -> f64 {
+    values.sort_by(f64::total_cmp);
+    values[values.len() / 2]
+}
+
+fn best(read: impl Fn(u64) -> f64) -> f64 {
+    (0..REPETITIONS).map(read).fold(f64::INFINITY, f64::min)
+}
+
+impl House {
+    fn load(items: usize, key_bytes: usize, value_bytes: usize, huge: bool) -> House {
+        let engine = Engine::create(EngineOptions {
+            max_bytes: 8 << 30,
+            shards: 1024,
+            databases: 1,
+            hash_seed: [1, 2],
+            policy: Policy::NoEviction,
+            journal_bytes: 1 << 20,
+        })
+        .expect("memory for an arena");
+        let store = Store::open(engine.attach_fd().expect("a descriptor")).expect("an arena");
+        let house = House { engine, store, items, key_bytes, value_bytes };
+        let session = house.engine.session().expect("a session");
+        for number in 0..items {
+            house.put(&session, number);
+        }
+        if huge {
+            let begun = Instant::now();
+            while session.maintain(0, 100_000, &|| begun.elapsed().as_micros() as u64).more {}
+        }
+        house
+    }
+
+    fn put(&self, session: &Session, number: usize) {
+        let (mut key, mut value) = ([0; 64], [0; 256]);
+        let (key, value) = (&mut key[..self.key_bytes], &mut value[..self.value_bytes]);
+        name(number, key);
+        for (word, part) in value.chunks_mut(8).enumerate() {
+            let bytes = mix((number as u64) << 8 | word as u64).to_le_bytes();
+            part.copy_from_slice(&bytes[..part.len()]);
+        }
+        let key = self.engine.key(key);
+        let mut guard = session.write(Db(0), &key, 0);
+        guard.put(Db(0), &key, &Put::plain(Value::Bytes(value))).expect("it fits");
+    }
+
+    /// The next item from what was just read.
+    fn place(&self, word: u64) -> usize {
+        ((u128::from(mix(word)) * self.items as u128) >> 64) as usize
+    }
+
+    fn dependent(&self, seed: u64) -> f64 {
+        let mut key = vec![0; self.key_bytes];
+        let mut value = Vec::with_capacity(self.value_bytes);
+        let mut read = seed;
+        let begun = Instant::now();
+        for step in 0..READS as u64 {
+            name(self.place(read ^ step), &mut key);
+            value.clear();
+            assert!(self.store.get_into(&key, &mut value).expect("readable"));
+            read = word(&value);
+        }
+        black_box(read);
+        begun.elapsed().as_nanos() as f64 / READS as f64
+    }
+
+    fn through_c(&self, store: &dolium_store, seed: u64) -> f64 {
+        let mut key = vec![0; self.key_bytes];
+        let mut value = vec![0; self.value_bytes];
+        let (mut read, mut length) = (seed, 0);
+        let begun = Instant::now();
+        for step in 0..READS as u64 {
+            name(self.place(read ^ step), &mut key);
+            // SAFETY: a live store, and buffers with their own lengths.
+            let status = unsafe {
+                dolium_get(
+                    store,
+                    key.as_ptr(),
+                    key.len(),
+                    value.as_mut_ptr(),
+                    value.len(),
+                    &raw mut length,
+                )
+            };
+            assert_eq!(status, dolium::dolium_status::DOLIUM_OK);
+            read = word(&value);
+        }
+        black_box(read);
+        begun.elapsed().as_nanos() as f64 / READS as f64
+    }
+
+    fn batches(&self, seed: u64) -> f64 {
+        let mut keys = vec![vec![0; self.key_bytes]; BATCH];
+        let mut read = seed;
+        let begun = Instant::now();
+        for batch in 0..(READS / BATCH) as u64 {
+            for (number, key) in keys.iter_mut().enumerate() {
+                name(self.place(read ^ (batch * BATCH as u64 + number as u64)), key);
+            }
+            let got = self.store.get_many_with(&keys, |_, value| {
+                read ^= word(value.expect("it is there"));
+            });
+            got.expect("readable");
+        }
+        black_box(read);
+        begun.elapsed().as_nanos() as f64 / READS as f64
+    }
+
+    fn title(&self) {
+        let House { items, key_bytes, value_bytes, .. } = self;
+        println!("\n{items} items of {key_bytes} + {value_bytes} bytes");
+    }
+
+    fn against_the_floor(&self, rounds: usize, huge: bool) {
+        let pages = if huge { Pages::Huge } else { Pages::Small };
+        let floor = Floor::prepare(self.items, self.key_bytes, self.value_bytes, pages);
+        let floor = floor.expect("memory for the floor");
+        let c = dolium_store::from(self.store.clone());
+        let mut figures: [Vec<f64>; 5] = Default::default();
+        for _ in 0..rounds {
+            let least = floor.measure();
+            figures[0].push(least.dependent_ns);
+            figures[1].push(best(|seed| self.dependent(seed)));
+            figures[2].push(best(|seed| self.through_c(&c, seed)));
+            figures[3].push(least.batch32_ns);
+            figures[4].push(best(|seed| self.batches(seed)));
+        }
+        let ratio = |of: usize, to: usize| {
+            median(figures[of].iter().zip(&figures[to]).map(|(a, b)| a / b).collect())
+        };
+        self.title();
+        let row = |name: &str, at: usize, to: Option<usize>| {
+            let ratio = to.map_or(String::new(), |to| format!("{:>8.2}", ratio(at, to)));
+            println!("  {name:<26}{:>9.1}{ratio}", median(figures[at].clone()));
+        };
+        row("two misses", 0, None);
+        row("get", 1, Some(0));
+        row("get from C (to Rust's)", 2, Some(1));
+        row("two misses, 32 at once", 3, None);
+        row("get_many, 32 at once", 4, Some(3));
+    }
+
+    fn beside_a_writer(&self, rounds: usize) {
+        let mut figures: [Vec<f64>; 5] = Default::default();
+        for _ in 0..rounds {
+            figures[0].push(best(|seed| self.dependent(seed)));
+            figures[1].push(self.with_writer(|| best(|seed| self.dependent(seed))).0);
+            figures[2].push(best(|seed| self.batches(seed)));
+            let alone = self.with_writer(|| std::thread::sleep(Duration::from_millis(700))).1;
+            figures[3].push(alone);
+            figures[4].push(self.with_writer(|| best(|seed| self.dependent(seed))).1);
+        }
+        let of = |at: usize| median(figures[at].clone());
+        self.title();
+        println!(
+            "  get alone, beside a writer  {:>8.1}{:>8.1}{:>8.2}",
+            of(0),
+            of(1),
+            of(1) / of(0)
+        );
+        println!(
+            "  set alone, beside a reader  {:>8.1}{:>8.1}{:>8.2}",
+            of(3),
+            of(4),
+            of(4) / of(3)
+        );
+        println!("  get_many, 32 at once, alone {:>8.1}", of(2));
+    }
+
+    /// Does `work` while a thread overwrites; its result, and nanoseconds of a write.
+    fn with_writer<T>(&self, work: impl FnOnce() -> T) -> (T, f64) {
+        let (stop, writes) = (AtomicBool::new(false), AtomicU64::new(0));
+        std::thread::scope(|scope| {
+            let writer = scope.spawn(|| {
+                let session = self.engine.session().expect("a session");
+                let begun = Instant::now();
+                let mut seed = 5;
+                while !stop.load(Relaxed) {
+                    seed = mix(seed);
+                    self.put(&session, self.place(seed));
+                    writes.store(writes.load(Relaxed) + 1, Relaxed);
+                }
+                begun.elapsed().as_nanos() as f64 / writes.load(Relaxed) as f64
+            });
+            let result = work();
+            stop.store(true, Relaxed);
+            (result, writer.join().expect("the writer does not panic"))
+        })
+    }
+}
+
+fn word(value: &[u8]) -> u64 {
+    value.first_chunk().map_or(0, |bytes| u64::from_le_bytes(*bytes))
+}
