@@ -22,7 +22,6 @@ const READS: usize = 1 << 19;
 const BATCH: usize = 32;
 /// The best of this many repetitions in a round, as the floor does.
 const REPETITIONS: u64 = 3;
-const SIZES: [(usize, usize); 2] = [(16, 32), (24, 100)];
 
 fn main() {
     let words: Vec<String> = std::env::args().skip(1).collect();
@@ -35,24 +34,26 @@ fn main() {
     let items = number("--items").map_or_else(|| vec![1_000_000, 10_000_000], |n| vec![n]);
     println!("nanoseconds a read, and the ratio to two cache misses; medians of {rounds} rounds");
     for items in items {
-        for (key, value) in SIZES {
-            let house = House::load(items, key, value, has("--huge"));
-            if has("--writer") {
-                house.beside_a_writer(rounds);
-            } else {
-                house.against_the_floor(rounds, has("--huge"));
-            }
-        }
+        measure::<16, 32>(items, rounds, has("--huge"), has("--writer"));
+        measure::<24, 100>(items, rounds, has("--huge"), has("--writer"));
     }
 }
 
-/// A store of so many items, and an attached view of it through a mapping of its own.
-struct House {
+fn measure<const K: usize, const V: usize>(items: usize, rounds: usize, huge: bool, writer: bool) {
+    let house = House::<K, V>::load(items, huge);
+    if writer {
+        house.beside_a_writer(rounds);
+    } else {
+        house.against_the_floor(rounds, huge);
+    }
+}
+
+/// A store of so many items with keys of K and values of V bytes, and an attached view of it through
+/// a mapping of its own.
+struct House<const K: usize, const V: usize> {
     engine: Arc<Engine>,
     store: Store,
     items: usize,
-    key_bytes: usize,
-    value_bytes: usize,
 }
 
 /// SplitMix64's last step: a well mixed word of any word.
@@ -63,9 +64,10 @@ fn mix(word: u64) -> u64 {
     z ^ (z >> 31)
 }
 
-fn name(number: usize, key: &mut [u8]) {
-    key.fill(b'k');
+fn name<const K: usize>(number: usize) -> [u8; K] {
+    let mut key = [b'k'; K];
     key[..8].copy_from_slice(&(number as u64).to_le_bytes());
+    key
 }
 
 fn median(mut values: Vec<f64>) -> f64 {
@@ -77,8 +79,8 @@ fn best(read: impl Fn(u64) -> f64) -> f64 {
     (0..REPETITIONS).map(read).fold(f64::INFINITY, f64::min)
 }
 
-impl House {
-    fn load(items: usize, key_bytes: usize, value_bytes: usize, huge: bool) -> House {
+impl<const K: usize, const V: usize> House<K, V> {
+    fn load(items: usize, huge: bool) -> Self {
         let engine = Engine::create(EngineOptions {
             max_bytes: 8 << 30,
             shards: 1024,
@@ -89,7 +91,7 @@ impl House {
         })
         .expect("memory for an arena");
         let store = Store::open(engine.attach_fd().expect("a descriptor")).expect("an arena");
-        let house = House { engine, store, items, key_bytes, value_bytes };
+        let house = House { engine, store, items };
         let session = house.engine.session().expect("a session");
         for number in 0..items {
             house.put(&session, number);
@@ -102,16 +104,15 @@ impl House {
     }
 
     fn put(&self, session: &Session, number: usize) {
-        let (mut key, mut value) = ([0; 64], [0; 256]);
-        let (key, value) = (&mut key[..self.key_bytes], &mut value[..self.value_bytes]);
-        name(number, key);
+        let mut value = [0; V];
         for (word, part) in value.chunks_mut(8).enumerate() {
             let bytes = mix((number as u64) << 8 | word as u64).to_le_bytes();
             part.copy_from_slice(&bytes[..part.len()]);
         }
-        let key = self.engine.key(key);
+        let key = name::<K>(number);
+        let key = self.engine.key(&key);
         let mut guard = session.write(Db(0), &key, 0);
-        guard.put(Db(0), &key, &Put::plain(Value::Bytes(value))).expect("it fits");
+        guard.put(Db(0), &key, &Put::plain(Value::Bytes(&value))).expect("it fits");
     }
 
     /// The next item from what was just read.
@@ -120,12 +121,11 @@ impl House {
     }
 
     fn dependent(&self, seed: u64) -> f64 {
-        let mut key = vec![0; self.key_bytes];
-        let mut value = Vec::with_capacity(self.value_bytes);
+        let mut value = Vec::with_capacity(V);
         let mut read = seed;
         let begun = Instant::now();
         for step in 0..READS as u64 {
-            name(self.place(read ^ step), &mut key);
+            let key = name::<K>(self.place(read ^ step));
             value.clear();
             assert!(self.store.get_into(&key, &mut value).expect("readable"));
             read = word(&value);
@@ -135,12 +135,11 @@ impl House {
     }
 
     fn through_c(&self, store: &dolium_store, seed: u64) -> f64 {
-        let mut key = vec![0; self.key_bytes];
-        let mut value = vec![0; self.value_bytes];
+        let mut value = [0; V];
         let (mut read, mut length) = (seed, 0);
         let begun = Instant::now();
         for step in 0..READS as u64 {
-            name(self.place(read ^ step), &mut key);
+            let key = name::<K>(self.place(read ^ step));
             // SAFETY: a live store, and buffers with their own lengths.
             let status = unsafe {
                 dolium_get(
@@ -160,12 +159,12 @@ impl House {
     }
 
     fn batches(&self, seed: u64) -> f64 {
-        let mut keys = vec![vec![0; self.key_bytes]; BATCH];
+        let mut keys = [[0; K]; BATCH];
         let mut read = seed;
         let begun = Instant::now();
         for batch in 0..(READS / BATCH) as u64 {
             for (number, key) in keys.iter_mut().enumerate() {
-                name(self.place(read ^ (batch * BATCH as u64 + number as u64)), key);
+                *key = name(self.place(read ^ (batch * BATCH as u64 + number as u64)));
             }
             let got = self.store.get_many_with(&keys, |_, value| {
                 read ^= word(value.expect("it is there"));
@@ -177,13 +176,12 @@ impl House {
     }
 
     fn title(&self) {
-        let House { items, key_bytes, value_bytes, .. } = self;
-        println!("\n{items} items of {key_bytes} + {value_bytes} bytes");
+        println!("\n{} items of {K} + {V} bytes", self.items);
     }
 
     fn against_the_floor(&self, rounds: usize, huge: bool) {
         let pages = if huge { Pages::Huge } else { Pages::Small };
-        let floor = Floor::prepare(self.items, self.key_bytes, self.value_bytes, pages);
+        let floor = Floor::prepare(self.items, K, V, pages);
         let floor = floor.expect("memory for the floor");
         let c = dolium_store::from(self.store.clone());
         let mut figures: [Vec<f64>; 5] = Default::default();

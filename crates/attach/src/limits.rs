@@ -2,8 +2,6 @@
 
 use std::time::Duration;
 
-/// Keys whose index lines and items are fetched at once.
-pub const BATCH_KEYS: usize = 32;
 /// How long a server may take to answer a hello.
 pub const HELLO_WAIT: Duration = Duration::from_secs(5);
 /// How long to look for a reply before sleeping: shorter than a sleep and a wake take.

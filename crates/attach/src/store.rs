@@ -4,7 +4,7 @@ use crate::channel::Channel;
 use crate::clock::Clock;
 use crate::connect;
 use crate::error::Error;
-use crate::limits::{BATCH_KEYS, PEEK_ATTEMPTS};
+use crate::limits::PEEK_ATTEMPTS;
 use dolium_engine::{Contended, Db, Found, Kind, NEVER, Reader};
 use dolium_protocol::resp::Value;
 use std::os::fd::OwnedFd;
@@ -100,9 +100,13 @@ impl Store {
     #[inline]
     pub fn get_into(&self, key: &[u8], out: &mut Vec<u8>) -> Result<bool, Error> {
         let reader = &self.shared.reader;
-        match reader.get(self.db, &reader.key(key), self.clock.now(), out, |_, _| ()) {
-            Ok(found) => Ok(found.is_some()),
-            Err(Contended) => self.ask_for(key, out),
+        match reader.copy(self.db, &reader.key(key), || self.clock.now(), out) {
+            Ok(is_there) => Ok(is_there),
+            Err(Contended) => {
+                let value = self.asked_for(key)?;
+                out.extend_from_slice(value.as_deref().unwrap_or_default());
+                Ok(value.is_some())
+            }
         }
     }
 
@@ -122,30 +126,24 @@ impl Store {
     ) -> Result<(), Error> {
         let reader = &self.shared.reader;
         let mut value = Vec::new();
-        for (batch, keys) in keys.chunks(BATCH_KEYS).enumerate() {
-            let now = self.clock.now();
-            let mut hashes = [0; BATCH_KEYS];
-            for (hash, key) in hashes.iter_mut().zip(keys) {
-                *hash = reader.key(key.as_ref()).hash();
-                reader.prefetch_line(self.db, *hash);
-            }
-            let mut stashed = 0u32;
-            for (n, hash) in hashes[..keys.len()].iter().enumerate() {
-                stashed |= u32::from(reader.prefetch_item(self.db, *hash)) << n;
-            }
-            while stashed != 0 {
-                reader.prefetch_stashed(self.db, hashes[stashed.trailing_zeros() as usize]);
-                stashed &= stashed - 1;
-            }
-            for (n, (key, hash)) in keys.iter().zip(hashes).enumerate() {
-                value.clear();
-                let bytes = key.as_ref();
-                let key = dolium_engine::Key::from_parts(bytes, hash);
-                let is_there = match reader.get(self.db, &key, now, &mut value, |_, _| ()) {
-                    Ok(found) => found.is_some(),
-                    Err(Contended) => self.ask_for(bytes, &mut value)?,
-                };
-                visit(batch * BATCH_KEYS + n, is_there.then_some(&value[..]));
+        for (batch, some) in keys.chunks(Reader::BATCH_KEYS).enumerate() {
+            let first = batch * Reader::BATCH_KEYS;
+            let mut failure = None;
+            reader.get_batch(
+                self.db,
+                some,
+                self.clock.now(),
+                &mut value,
+                |number, read| match read {
+                    Ok(value) => visit(first + number, value),
+                    Err(Contended) => match self.asked_for(some[number].as_ref()) {
+                        Ok(value) => visit(first + number, value.as_deref()),
+                        Err(error) => failure = Some(error),
+                    },
+                },
+            );
+            if let Some(error) = failure {
+                return Err(error);
             }
         }
         Ok(())
@@ -207,19 +205,14 @@ impl Store {
 
     /// The server has locks, and so does not lose against writers.
     #[cold]
-    fn ask_for(&self, key: &[u8], out: &mut Vec<u8>) -> Result<bool, Error> {
+    fn asked_for(&self, key: &[u8]) -> Result<Option<Vec<u8>>, Error> {
         match self.execute(&[b"GET", key]) {
-            Ok(Value::Null) => Ok(false),
-            Ok(value) => match value.as_bytes() {
-                Some(bytes) => {
-                    out.extend_from_slice(bytes);
-                    Ok(true)
-                }
-                None => {
-                    let text = value.as_error().unwrap_or(b"the server's answer is no value");
-                    Err(Error::Command(String::from_utf8_lossy(text).into_owned()))
-                }
-            },
+            Ok(Value::Null) => Ok(None),
+            Ok(Value::Bulk(bytes)) => Ok(Some(bytes)),
+            Ok(value) => {
+                let text = value.as_error().unwrap_or(b"the server's answer is no value");
+                Err(Error::Command(String::from_utf8_lossy(text).into_owned()))
+            }
             Err(Error::NoServer | Error::ServerGone) => Err(Error::Contended),
             Err(error) => Err(error),
         }

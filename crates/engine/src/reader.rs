@@ -10,11 +10,13 @@ use crate::arena::layout::{SHARDS_AT, SHARDS_MAX};
 use crate::arena::{ArenaError, ArenaView, Mem};
 use crate::engine::ROOTS_AT;
 use crate::hash::Hasher;
+use crate::index::batch::BATCH_KEYS;
 use crate::index::read::{Contended, View};
 use crate::scan::{Cursor, visit_places};
 use crate::sync::atomics::Ordering::Relaxed;
 use crate::sync::atomics::spin_turn;
 use crate::verbs::*;
+use std::mem::MaybeUninit;
 use std::os::fd::OwnedFd;
 
 /// Attempts to read one line of a scan.
@@ -95,6 +97,29 @@ impl Reader {
         })
     }
 
+    /// Appends the value of a key; false if there is none. The shortest way: `now` is asked only of
+    /// items with a deadline, and nothing but the bytes is looked at.
+    #[inline(always)]
+    pub fn copy(
+        &self,
+        db: Db,
+        key: &Key<'_>,
+        now: impl Fn() -> Millis,
+        out: &mut Vec<u8>,
+    ) -> Result<bool, Contended> {
+        let start = out.len();
+        self.view().read(db, key, |hit| {
+            out.truncate(start);
+            let Some(hit) = hit.filter(|hit| !hit.item.head.has_ttl() || !hit.item.is_due(now()))
+            else {
+                return false;
+            };
+            let int = if hit.item.head.is_int() { hit.item.int() } else { 0 };
+            hit.item.copy_value(int, out);
+            true
+        })
+    }
+
     /// As [`crate::Session::get_range`].
     pub fn get_range(
         &self,
@@ -113,6 +138,52 @@ impl Reader {
             hit.item.copy_range(int, start, end, out);
             Some(found)
         })
+    }
+
+    /// Most keys of one [`Reader::get_batch`].
+    pub const BATCH_KEYS: usize = BATCH_KEYS;
+
+    /// Reads up to [`Reader::BATCH_KEYS`] keys, whose lines and items are fetched all at once, and
+    /// hands each value to `visit` in order, through `value`.
+    #[inline]
+    pub fn get_batch<K: AsRef<[u8]>>(
+        &self,
+        db: Db,
+        keys: &[K],
+        now: Millis,
+        value: &mut Vec<u8>,
+        mut visit: impl FnMut(usize, Result<Option<&[u8]>, Contended>),
+    ) {
+        let keys = &keys[..keys.len().min(BATCH_KEYS)];
+        let view = self.view();
+        let root = view.root_of(db);
+        let mut steps = [const { MaybeUninit::uninit() }; BATCH_KEYS];
+        for (step, key) in steps.iter_mut().zip(keys) {
+            step.write(view.step_to_line(root, self.hasher.hash(key.as_ref())));
+        }
+        // SAFETY: one step was written for each key.
+        let steps = unsafe { steps[..keys.len()].assume_init_mut() };
+        let mut stashed = 0u32;
+        for (number, step) in steps.iter_mut().enumerate() {
+            stashed |= u32::from(view.step_to_item(step)) << number;
+        }
+        while stashed != 0 {
+            view.step_to_stashed(&mut steps[stashed.trailing_zeros() as usize]);
+            stashed &= stashed - 1;
+        }
+        for (number, (step, key)) in steps.iter().zip(keys).enumerate() {
+            value.clear();
+            let bytes = key.as_ref();
+            match view.step_to_value(db, root, step, bytes, now, value) {
+                Some(is_there) => visit(number, Ok(is_there.then_some(value))),
+                None => {
+                    value.clear();
+                    let key = Key::from_parts(bytes, step.hash);
+                    let found = self.get(db, &key, now, value, |_, _| ());
+                    visit(number, found.map(|found| found.is_some().then_some(&value[..])));
+                }
+            }
+        }
     }
 
     /// What there is to know but the bytes.

@@ -3,6 +3,7 @@
 //! Extendible hashing, sharded: hash bits pick the shard, then an entry of its directory, then a
 //! home line of the segment that the entry names. A lookup touches at most two lines of it.
 
+pub(crate) mod batch;
 pub(crate) mod bucket;
 mod grow;
 pub(crate) mod read;

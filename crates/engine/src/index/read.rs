@@ -267,6 +267,9 @@ impl<'a> View<'a> {
             let slot = matches.trailing_zeros() as usize;
             matches &= matches - 1;
             let at = line.reference(slot) as usize * 8;
+            // Most items straddle two lines, and where the value is, is known only from the first:
+            // without this the second miss would wait for the first.
+            self.words.prefetch(at + 64);
             if let Some(item) = Item::at(self.words, at)
                 && item.has_key(key.bytes)
             {
