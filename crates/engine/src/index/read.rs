@@ -192,12 +192,14 @@ impl<'a> View<'a> {
             let result = visit(hit.as_ref());
             // As in `holds`.
             fence(Acquire);
-            if home.version() == home_tags.version()
-                && second.version() == second_version
-                && self.words.u32_at(entry_at).load(Relaxed) == segment_reference
-                && shard.directory() == directory
+            let versions =
+                || home.version() == home_tags.version() && second.version() == second_version;
+            let entry = || self.words.u32_at(entry_at).load(Relaxed) == segment_reference;
+            if step!(Version, versions())
+                && step!(Entry, entry())
+                && step!(Directory, shard.directory() == directory)
+                && step!(Root, self.root_of(db) == root)
                 && shard.several() == several
-                && self.root_of(db) == root
             {
                 return Ok(result);
             }
