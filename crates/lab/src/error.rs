@@ -25,6 +25,8 @@ pub enum LabError {
     NotReady { store: String, waited: Duration, said: String },
     /// A store is not installed.
     Missing { program: String },
+    /// The user asked to stop.
+    Interrupted,
     /// The options make no experiment.
     Options(String),
 }
@@ -63,6 +65,7 @@ impl fmt::Display for LabError {
             Self::Missing { program } => {
                 write!(f, "{program} is not installed; install it or leave it out with --stores")
             }
+            Self::Interrupted => write!(f, "stopped before the end, as asked"),
             Self::Options(text) => f.write_str(text),
         }
     }

@@ -19,6 +19,7 @@ pub mod compare;
 pub mod cpu;
 pub mod error;
 pub mod generator;
+pub mod interrupt;
 pub mod limits;
 pub mod machine;
 pub mod misses;

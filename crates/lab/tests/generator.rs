@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 
 use dolium_lab::LabError;
 use dolium_lab::generator::{self, LoadReport, LoadSpec, Pace, Target};
-use dolium_lab::workload::{Distribution, Mix, Protocol, RequestPool, Workload};
+use dolium_lab::workload::{Distribution, Mix, Protocol, RequestPool, Sizes, Workload};
 
 /// Answers every request in `input` that is whole; returns how many bytes it used.
 type Answer =
@@ -148,9 +148,10 @@ fn workload(protocol: Protocol, mix: Mix) -> Workload {
         protocol,
         mix,
         keys: 2_000,
-        key_bytes: 16,
-        value_bytes: 64,
+        key_bytes: 16.into(),
+        value_bytes: 64.into(),
         distribution: Distribution::Uniform,
+        ttl: 0,
         seed: 3,
     }
 }
@@ -167,6 +168,8 @@ fn spec(target: &Target) -> LoadSpec {
         pace: Pace::Closed,
         verify: false,
         server: None,
+        interval: None,
+        fill: false,
     }
 }
 
@@ -245,4 +248,48 @@ fn an_open_loop_tells_of_the_nap_that_a_closed_loop_hides() {
     assert_eq!(open.unanswered, 0);
     // Every request that was due in the window is in the histogram, answered late or not.
     assert!((open.latency.len() as f64 - rate * 2.0).abs() <= 2.0, "{}", open.latency.len());
+}
+
+#[test]
+fn intervals_hold_every_operation_and_a_ramp_grows() {
+    let target = server(resp, None);
+    let gets = workload(Protocol::Resp, Mix::Get);
+    generator::preload(&target, &gets, |_| {}).unwrap();
+    let ramp = LoadSpec {
+        pipeline: 1,
+        threads: 1,
+        warm_up: Duration::ZERO,
+        window: Duration::from_millis(1_000),
+        pace: Pace::Ramp { from: 200.0, to: 3_800.0 },
+        interval: Some(Duration::from_millis(100)),
+        ..spec(&target)
+    };
+    let report = ask(&ramp, &gets).unwrap();
+    let counts: Vec<u64> = report.series.iter().map(|interval| interval.operations).collect();
+    let total: u64 = counts.iter().sum();
+    assert!((1_990..=2_001).contains(&total), "{total} of 2000: {counts:?}");
+    // The mean rates of the first and the last tenth are 380 and 3 620 a second.
+    assert!(counts[0] < 60 && counts[9] > 300, "{counts:?}");
+}
+
+#[test]
+fn a_fill_stores_every_key_once_and_ends() {
+    let target = server(resp, None);
+    let sets =
+        Workload { value_bytes: Sizes::Range(10, 300), ..workload(Protocol::Resp, Mix::Set) };
+    let fill = LoadSpec {
+        pipeline: 1,
+        warm_up: Duration::ZERO,
+        window: Duration::from_secs(30),
+        interval: Some(Duration::from_millis(10)),
+        fill: true,
+        ..spec(&target)
+    };
+    let report = ask(&fill, &sets).unwrap();
+    assert_eq!(report.series.iter().map(|interval| interval.operations).sum::<u64>(), 2_000);
+    let gets = Workload { mix: Mix::Get, ..sets };
+    let check = LoadSpec { verify: true, ..spec(&target) };
+    assert_eq!(ask(&check, &gets).unwrap().misses, 0);
+    // The same without comparing: replies of many lengths are walked through.
+    assert_eq!(ask(&spec(&target), &gets).unwrap().misses, 0);
 }

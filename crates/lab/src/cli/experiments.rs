@@ -67,7 +67,7 @@ impl Common {
         let operations = operations.iter().map(|mix| match mix {
             Mix::Get => Ok(Operation::Get),
             Mix::Set => Ok(Operation::Set),
-            Mix::GetPerMille(_) => {
+            Mix::GetPerMille(_) | Mix::Recipe(_) => {
                 Err(LabError::Options("a comparison takes get and set, one at a time".into()))
             }
         });
@@ -147,7 +147,11 @@ pub(super) struct QosOptions {
 
 impl QosOptions {
     pub fn run(&self) -> Result<(), LabError> {
-        let plan = self.common.plan(&[self.operation], &[self.pipeline], self.window)?;
+        let plan = self.common.plan(
+            std::slice::from_ref(&self.operation),
+            &[self.pipeline],
+            self.window,
+        )?;
         let around = self.common.surroundings()?;
         let mut progress = Progress::new();
         let say = &mut |line: &str| progress.show(line);

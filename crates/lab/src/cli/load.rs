@@ -8,7 +8,7 @@ use clap::Args;
 
 use crate::LabError;
 use crate::generator::{self, LoadSpec, Pace, Target};
-use crate::workload::{Distribution, Mix, Protocol, RequestPool, Workload};
+use crate::workload::{Distribution, Mix, Protocol, RequestPool, Sizes, Workload};
 
 #[derive(Args)]
 pub(super) struct Options {
@@ -19,7 +19,7 @@ pub(super) struct Options {
     /// Unix socket in place of TCP
     #[arg(long)]
     unix: Option<PathBuf>,
-    /// resp or memcached
+    /// resp, resp3, memcached, meta, binary or http
     #[arg(long, default_value = "resp")]
     protocol: Protocol,
     /// get, set or mixed:PERCENT-OF-GET
@@ -36,13 +36,16 @@ pub(super) struct Options {
     cores: Vec<usize>,
     #[arg(long, default_value_t = 100_000)]
     keys: u32,
-    /// Bytes of a key
-    #[arg(long = "key", default_value_t = 16)]
-    key_bytes: usize,
-    /// Bytes of a value
-    #[arg(long = "value", default_value_t = 100)]
-    value_bytes: usize,
-    /// uniform, sequential, zipf:E, zipf-contiguous:E or hot:KEYS:REQUESTS
+    /// Bytes of a key: a number, range:LEAST:MOST, list:A:B:C or etc-keys
+    #[arg(long = "key", default_value = "16")]
+    key_bytes: Sizes,
+    /// Bytes of a value: a number, range:LEAST:MOST, list:A:B:C or etc
+    #[arg(long = "value", default_value = "100")]
+    value_bytes: Sizes,
+    /// Seconds until what is set expires; 0 for never
+    #[arg(long, default_value_t = 0)]
+    ttl: u32,
+    /// uniform, sequential, zipf:E, zipf-contiguous:E, latest:E, gaussian:D or hot:KEYS:REQUESTS
     #[arg(long, default_value = "uniform")]
     distribution: Distribution,
     /// Requests a second, due at even intervals (open loop); without it, as fast as answered
@@ -70,10 +73,11 @@ impl Options {
         let target = self.target()?;
         let workload = Workload {
             protocol: self.protocol,
-            mix: self.mix,
+            mix: self.mix.clone(),
             keys: self.keys,
-            key_bytes: self.key_bytes,
-            value_bytes: self.value_bytes,
+            key_bytes: self.key_bytes.clone(),
+            value_bytes: self.value_bytes.clone(),
+            ttl: self.ttl,
             distribution: self.distribution,
             seed: self.seed,
         };
@@ -97,6 +101,8 @@ impl Options {
                 pace: self.rate.map_or(Pace::Closed, |rate| Pace::Open { rate }),
                 verify: self.verify,
                 server: self.pid,
+                interval: None,
+                fill: false,
             },
             &pool,
         )?;

@@ -40,10 +40,10 @@ pub(super) struct Options {
 
 impl Options {
     pub fn run(&self) -> Result<(), LabError> {
-        let operation = match self.operation {
+        let operation = match &self.operation {
             Mix::Get => Operation::Get,
             Mix::Set => Operation::Set,
-            Mix::GetPerMille(_) => {
+            Mix::GetPerMille(_) | Mix::Recipe(_) => {
                 return Err(LabError::Options("a null server answers one operation".into()));
             }
         };
@@ -55,10 +55,12 @@ impl Options {
         };
         let engine = if self.io_uring { Engine::Uring } else { Engine::Epoll };
         let (protocol, key, value) = (self.protocol, self.key_bytes, self.value_bytes);
-        let mut spec = NullSpec::answering(engine, protocol, operation, key, value);
+        let mut spec = NullSpec::answering(engine, protocol, operation, key, value)?;
         if self.count_bytes {
             let mut request = Vec::new();
-            wire::push_request(&mut request, protocol, operation, 0, key, value);
+            let asking =
+                wire::Asking { protocol, id: 0, key_bytes: key, value_bytes: value, ttl: 0 };
+            wire::push_request(&mut request, operation, asking);
             spec.counting = Counting::Bytes(request.len());
         }
         null::serve(&spec, &target)

@@ -196,9 +196,10 @@ fn workload(plan: &Plan, store: Store, operation: Operation) -> Workload {
         protocol: store.protocol(),
         mix: if operation == Operation::Get { Mix::Get } else { Mix::Set },
         keys: plan.keys,
-        key_bytes: plan.key_bytes,
-        value_bytes: plan.value_bytes,
+        key_bytes: plan.key_bytes.into(),
+        value_bytes: plan.value_bytes.into(),
         distribution: plan.distribution,
+        ttl: 0,
         seed: plan.seed,
     }
 }
@@ -221,5 +222,7 @@ fn spec(
         pace,
         verify: plan.verify && !server.role.store.is_null(),
         server: Some(server.pid()),
+        interval: None,
+        fill: false,
     }
 }

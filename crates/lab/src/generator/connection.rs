@@ -12,17 +12,43 @@ use std::os::fd::OwnedFd;
 use rustix::io::Errno;
 use rustix::net::{RecvFlags, SendFlags, recv, send};
 
-use super::reply::{self, Asked, Verdict};
+use super::reply::{self, Verdict};
+use super::stream::Stream;
 use crate::LabError;
 use crate::error::excerpt;
-use crate::workload::RequestPool;
-use crate::workload::pool::Walk;
+use crate::workload::pool::{Walk, asking};
+use crate::workload::{Operation, Protocol, RequestPool, Workload, wire};
 
 /// Requests sent together, and when their time began.
 #[derive(Clone, Copy)]
 pub(super) struct Turn {
     pub since: u64,
     slice: usize,
+}
+
+/// Keys that one connection stores for the first time, each once, written as they are asked for:
+/// a pool of them would need as much memory as the store.
+pub(super) struct Fresh {
+    pub next: u32,
+    pub step: u32,
+    pub end: u32,
+    bytes: Vec<u8>,
+}
+
+impl Fresh {
+    pub fn new(next: u32, step: u32, end: u32) -> Self {
+        Self { next, step, end, bytes: Vec::new() }
+    }
+
+    fn fill(&mut self, workload: &Workload, count: usize) {
+        self.bytes.clear();
+        for _ in 0..count {
+            // The last turn may reach past the end; it then repeats the last key of its own.
+            let id = if self.next < self.end { self.next } else { self.next - self.step };
+            wire::push_request(&mut self.bytes, Operation::Set, asking(workload, id));
+            self.next = id + self.step;
+        }
+    }
 }
 
 /// A connection and its unanswered requests.
@@ -41,6 +67,11 @@ pub(super) struct Connection {
     left: usize,
     /// Beginning of a reply of which too little has arrived to know it.
     carry: Vec<u8>,
+    /// How far a reply of unknown length has been read.
+    stream: Stream,
+    /// What the reply now arriving will have been, if it ends with the bytes that it lacks.
+    ending: Option<Verdict>,
+    pub fresh: Option<Fresh>,
 }
 
 /// How a read ended.
@@ -51,7 +82,7 @@ pub(super) struct Received {
 }
 
 impl Connection {
-    pub fn new(socket: OwnedFd, walk: Walk, pipeline: usize) -> Self {
+    pub fn new(socket: OwnedFd, walk: Walk, pipeline: usize, protocol: Protocol) -> Self {
         Self {
             socket,
             walk,
@@ -62,7 +93,15 @@ impl Connection {
             answered: 0,
             left: 0,
             carry: Vec::new(),
+            stream: Stream::new(protocol),
+            ending: None,
+            fresh: None,
         }
+    }
+
+    /// Whether all keys of its own are stored.
+    pub fn exhausted(&self) -> bool {
+        self.fresh.as_ref().is_some_and(|fresh| fresh.next >= fresh.end)
     }
 
     /// Queues the next slice, whose latency counts from `since`, and sends what the socket takes.
@@ -70,6 +109,9 @@ impl Connection {
     #[inline]
     pub fn ask(&mut self, pool: &RequestPool, since: u64) -> Result<bool, LabError> {
         self.outstanding.push_back(Turn { since, slice: self.walk.step() });
+        if let Some(fresh) = &mut self.fresh {
+            fresh.fill(&pool.workload, self.pipeline);
+        }
         self.unsent += 1;
         // Slices that wait already had a full socket before them: their turn comes by EPOLLOUT.
         if self.unsent > 1 { Ok(true) } else { self.flush(pool) }
@@ -79,7 +121,12 @@ impl Connection {
     pub fn flush(&mut self, pool: &RequestPool) -> Result<bool, LabError> {
         while self.unsent > 0 {
             let turn = self.outstanding[self.outstanding.len() - self.unsent];
-            let bytes = &pool.slice(turn.slice, self.pipeline)[self.sent_of_first..];
+            let slice = match &self.fresh {
+                None => pool.slice(turn.slice, self.pipeline),
+                // A closed loop has one turn outstanding, so these bytes are that turn's.
+                Some(fresh) => &fresh.bytes,
+            };
+            let bytes = &slice[self.sent_of_first..];
             match send(&self.socket, bytes, SendFlags::NOSIGNAL) {
                 Ok(sent) if sent == bytes.len() => {
                     self.unsent -= 1;
@@ -145,7 +192,9 @@ impl Connection {
                 if self.left > 0 {
                     return Ok(seen);
                 }
-                self.reply_done(&mut seen, finished);
+                if let Some(verdict) = self.ending.take() {
+                    self.reply_done(verdict, &mut seen, finished);
+                }
             }
             let rest = &bytes[at..];
             if rest.is_empty() {
@@ -155,37 +204,50 @@ impl Connection {
                 return Err(LabError::Unexpected { bytes: excerpt(rest) });
             };
             let place = turn.slice * self.pipeline + self.answered;
-            if !verify {
-                let shape = pool.shape(place);
+            let shape = if verify { None } else { pool.shape(place) };
+            if let Some(shape) = shape {
                 if rest.len() < shape.head.len() {
                     self.carry.extend_from_slice(rest);
                     return Ok(seen);
                 }
                 if rest[..4] == shape.head {
                     self.left = shape.len;
+                    self.ending = Some(Verdict::Good);
                     continue;
                 }
             }
             let (operation, id) = pool.request(place);
-            let key_bytes = pool.workload.key_bytes;
-            let asked = Asked { protocol: pool.workload.protocol, operation, id, key_bytes };
-            match reply::read(rest, asked, verify)? {
+            if !verify || operation == Operation::Other {
+                let Some(step) = self.stream.step(rest)? else {
+                    self.carry.extend_from_slice(rest);
+                    return Ok(seen);
+                };
+                self.left = step.len;
+                self.ending = step.done;
+                continue;
+            }
+            match reply::read(rest, operation, asking(&pool.workload, id), verify)? {
                 None => {
                     self.carry.extend_from_slice(rest);
                     return Ok(seen);
                 }
                 Some((len, verdict)) => {
                     at += len;
-                    seen.misses += u64::from(verdict == Verdict::Miss);
-                    self.reply_done(&mut seen, finished);
+                    self.reply_done(verdict, &mut seen, finished);
                 }
             }
         }
     }
 
     #[inline]
-    fn reply_done(&mut self, seen: &mut Received, finished: &mut impl FnMut(Turn)) {
+    fn reply_done(
+        &mut self,
+        verdict: Verdict,
+        seen: &mut Received,
+        finished: &mut impl FnMut(Turn),
+    ) {
         seen.replies += 1;
+        seen.misses += u64::from(verdict == Verdict::Miss);
         self.answered += 1;
         if self.answered == self.pipeline {
             self.answered = 0;

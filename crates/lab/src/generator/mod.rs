@@ -14,16 +14,24 @@ mod connection;
 mod preload;
 mod reply;
 mod run;
+mod series;
+mod stream;
 mod target;
 mod worker;
 
-pub use preload::preload;
+pub use preload::{preload, preload_records};
 pub use run::run;
+pub use series::{Counts, Interval};
 pub use target::Target;
 
+use std::os::fd::OwnedFd;
 use std::time::Duration;
 
 use hdrhistogram::Histogram;
+use rustix::net::{RecvFlags, SendFlags, recv, send};
+
+use crate::LabError;
+use crate::workload::Protocol;
 
 /// When requests are sent.
 #[derive(Clone, Copy, PartialEq, Debug)]
@@ -32,6 +40,8 @@ pub enum Pace {
     Closed,
     /// This many a second over all connections, due at even intervals.
     Open { rate: f64 },
+    /// A rate that grows (or falls) evenly from the first request to the last.
+    Ramp { from: f64, to: f64 },
 }
 
 /// How to ask.
@@ -51,6 +61,31 @@ pub struct LoadSpec {
     pub verify: bool,
     /// The process whose CPU time is the server's.
     pub server: Option<u32>,
+    /// Keep operations and latencies in intervals of this width, the warm-up included.
+    pub interval: Option<Duration>,
+    /// Store every key of the workload once, in place of asking for what the pool holds; the run
+    /// ends when all are stored.
+    pub fill: bool,
+}
+
+impl LoadSpec {
+    /// One unpipelined connection, closed loop, one second.
+    pub fn plain(target: Target) -> Self {
+        Self {
+            target,
+            connections: 1,
+            pipeline: 1,
+            threads: 1,
+            cores: Vec::new(),
+            warm_up: Duration::ZERO,
+            window: Duration::from_secs(1),
+            pace: Pace::Closed,
+            verify: false,
+            server: None,
+            interval: None,
+            fill: false,
+        }
+    }
 }
 
 /// What came of it.
@@ -68,6 +103,8 @@ pub struct LoadReport {
     pub unanswered: u64,
     pub client_cpu_ns: u64,
     pub server_cpu_ns: Option<u64>,
+    /// What happened when, if it was asked for.
+    pub series: Vec<Interval>,
 }
 
 impl LoadReport {
@@ -95,6 +132,31 @@ impl LoadReport {
     /// Latency in microseconds that `share` of the operations did not exceed.
     pub fn latency_us(&self, share: f64) -> f64 {
         self.latency.value_at_quantile(share) as f64 / 1e3
+    }
+}
+
+/// Says on a new, still blocking connection what the protocol needs said first.
+pub(crate) fn greet(socket: &OwnedFd, protocol: Protocol) -> Result<(), LabError> {
+    if protocol != Protocol::Resp3 {
+        return Ok(());
+    }
+    let failed = |error| LabError::system("greet the store in RESP3", error);
+    send(socket, b"*2\r\n$5\r\nHELLO\r\n$1\r\n3\r\n", SendFlags::NOSIGNAL).map_err(failed)?;
+    let mut stream = stream::Stream::new(protocol);
+    let (mut held, mut chunk, mut at) = (Vec::new(), [0; 4096], 0);
+    loop {
+        let (got, _) = recv(socket, &mut chunk[..], RecvFlags::empty()).map_err(failed)?;
+        if got == 0 {
+            return Err(LabError::Closed);
+        }
+        held.extend_from_slice(&chunk[..got]);
+        while at < held.len() {
+            let Some(step) = stream.step(&held[at..])? else { break };
+            at += step.len;
+            if step.done.is_some() && held.len() >= at {
+                return Ok(());
+            }
+        }
     }
 }
 

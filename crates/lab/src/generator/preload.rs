@@ -6,19 +6,50 @@ use rustix::io::Errno;
 use rustix::net::{RecvFlags, SendFlags, recv, send};
 
 use super::Target;
-use super::reply::{self, Asked};
+use super::stream::Stream;
 use crate::LabError;
 use crate::limits::{PRELOAD_CHUNK_BYTES, PRELOAD_CHUNK_REQUESTS};
-use crate::workload::{Operation, Workload, wire};
+use crate::workload::pool::asking;
+use crate::workload::{Operation, Template, Workload, value, wire};
 
 /// Sets all keys of `workload` at `target`; `progress` hears the number of keys set so far.
 pub fn preload(
     target: &Target,
     workload: &Workload,
-    mut progress: impl FnMut(u32),
+    progress: impl FnMut(u32),
 ) -> Result<(), LabError> {
     workload.check()?;
+    load(target, workload, progress, |out, id| {
+        wire::push_request(out, Operation::Set, asking(workload, id));
+    })
+}
+
+/// Runs one command for every key of `workload`, which builds the records that it speaks of.
+pub fn preload_records(
+    target: &Target,
+    workload: &Workload,
+    commands: &[Template],
+    mut progress: impl FnMut(u32),
+) -> Result<(), LabError> {
+    for template in commands {
+        load(target, workload, &mut progress, |out, id| {
+            let (mut key, mut text) = (Vec::new(), Vec::new());
+            wire::push_key(&mut key, id, workload.key_bytes.of(id));
+            value::push(&mut text, id, workload.value_bytes.of(id));
+            template.push(out, &key, &text, id);
+        })?;
+    }
+    Ok(())
+}
+
+fn load(
+    target: &Target,
+    workload: &Workload,
+    mut progress: impl FnMut(u32),
+    push: impl Fn(&mut Vec<u8>, u32),
+) -> Result<(), LabError> {
     let socket = target.connect()?;
+    super::greet(&socket, workload.protocol)?;
     let mut requests = Vec::with_capacity(2 * PRELOAD_CHUNK_BYTES);
     let mut replies = Vec::new();
     let mut next = 0;
@@ -29,18 +60,14 @@ pub fn preload(
             && requests.len() < PRELOAD_CHUNK_BYTES
             && ((next - first) as usize) < PRELOAD_CHUNK_REQUESTS
         {
-            wire::push_request(
-                &mut requests,
-                workload.protocol,
-                Operation::Set,
-                next,
-                workload.key_bytes,
-                workload.value_bytes,
-            );
+            push(&mut requests, next);
             next += 1;
         }
         send_all(&socket, &requests)?;
         read_replies(&socket, &mut replies, workload, first, next)?;
+        if crate::interrupt::asked() {
+            return Err(LabError::Interrupted);
+        }
         progress(next);
     }
     Ok(())
@@ -58,6 +85,7 @@ fn send_all(socket: &OwnedFd, mut bytes: &[u8]) -> Result<(), LabError> {
     Ok(())
 }
 
+/// Reads the replies to the keys from `first` to `end`.
 fn read_replies(
     socket: &OwnedFd,
     held: &mut Vec<u8>,
@@ -67,6 +95,7 @@ fn read_replies(
 ) -> Result<(), LabError> {
     let mut chunk = [0; 16 << 10];
     let mut id = first;
+    let mut stream = Stream::new(workload.protocol);
     held.clear();
     while id < end {
         let got = match recv(socket, &mut chunk[..], RecvFlags::empty()) {
@@ -77,16 +106,16 @@ fn read_replies(
         };
         held.extend_from_slice(&chunk[..got]);
         let mut at = 0;
+        // Replies to writes are short, so one that is not all here is simply read again.
         while id < end {
-            let asked = Asked {
-                protocol: workload.protocol,
-                operation: Operation::Set,
-                id,
-                key_bytes: workload.key_bytes,
-            };
-            let Some((len, _)) = reply::read(&held[at..], asked, false)? else { break };
-            at += len;
-            id += 1;
+            let before = stream;
+            let Some(step) = stream.step(&held[at..])? else { break };
+            if held.len() - at < step.len {
+                stream = before;
+                break;
+            }
+            at += step.len;
+            id += u32::from(step.done.is_some());
         }
         held.drain(..at);
     }

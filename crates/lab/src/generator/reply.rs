@@ -5,7 +5,8 @@
 
 use crate::LabError;
 use crate::error::excerpt;
-use crate::workload::{Operation, Protocol, value, wire};
+use crate::workload::wire::{self, Asking};
+use crate::workload::{Operation, Protocol, value};
 
 /// What a reply means to the one who asked.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -14,22 +15,14 @@ pub(super) enum Verdict {
     Miss,
 }
 
-/// The request that a reply belongs to.
-#[derive(Clone, Copy)]
-pub(super) struct Asked {
-    pub protocol: Protocol,
-    pub operation: Operation,
-    pub id: u32,
-    pub key_bytes: usize,
-}
-
 /// A line longer than this is no reply to anything that the generator asks.
 const LINE_MAX: usize = 1024;
 
 /// Reads the reply at the start of `bytes`. `None` if it is not all there yet; else its length.
 pub(super) fn read(
     bytes: &[u8],
-    asked: Asked,
+    operation: Operation,
+    asked: Asking,
     verify: bool,
 ) -> Result<Option<(usize, Verdict)>, LabError> {
     let Some(end) = memchr::memchr(b'\n', bytes) else {
@@ -40,9 +33,9 @@ pub(super) fn read(
     };
     let line = bytes[..end].strip_suffix(b"\r").ok_or_else(|| unexpected(bytes))?;
     let rest = &bytes[end + 1..];
-    let get = asked.operation == Operation::Get;
+    let get = operation == Operation::Get;
     let (value_len, tail): (usize, &[u8]) = match asked.protocol {
-        Protocol::Resp => match line {
+        Protocol::Resp | Protocol::Resp3 => match line {
             b"+OK" if !get => return Ok(Some((end + 1, Verdict::Good))),
             b"$-1" | b"_" if get => return Ok(Some((end + 1, Verdict::Miss))),
             [b'-', ..] => return Err(LabError::Refused { reply: excerpt(line) }),
@@ -57,6 +50,14 @@ pub(super) fn read(
             }
             _ => (value_header(line, asked, bytes)?, b"\r\nEND\r\n"),
         },
+        Protocol::Meta => match line {
+            b"HD" if !get => return Ok(Some((end + 1, Verdict::Good))),
+            b"EN" if get => return Ok(Some((end + 1, Verdict::Miss))),
+            [b'V', b'A', b' ', digits @ ..] if get => (number(digits, bytes)?, b"\r\n"),
+            _ => return Err(LabError::Refused { reply: excerpt(line) }),
+        },
+        // Refused before the run: their replies are only walked through.
+        Protocol::Binary | Protocol::Http => return Err(unexpected(bytes)),
     };
     let whole = value_len.checked_add(tail.len()).ok_or_else(|| unexpected(bytes))?;
     if rest.len() < whole {
@@ -72,7 +73,7 @@ pub(super) fn read(
 }
 
 /// The length in `VALUE <key> <flags> <length>`, after checking that the key is the one asked for.
-fn value_header(line: &[u8], asked: Asked, bytes: &[u8]) -> Result<usize, LabError> {
+fn value_header(line: &[u8], asked: Asking, bytes: &[u8]) -> Result<usize, LabError> {
     let mut words = line.split(|&byte| byte == b' ');
     let (verb, key, _flags, length) = (words.next(), words.next(), words.next(), words.next());
     if verb != Some(b"VALUE") || key != Some(key_text(asked).as_bytes()) {
@@ -86,7 +87,7 @@ fn number(digits: &[u8], bytes: &[u8]) -> Result<usize, LabError> {
     text.ok_or_else(|| unexpected(bytes))
 }
 
-fn key_text(asked: Asked) -> String {
+fn key_text(asked: Asking) -> String {
     let mut key = Vec::new();
     wire::push_key(&mut key, asked.id, asked.key_bytes);
     String::from_utf8_lossy(&key).into_owned()
@@ -100,23 +101,23 @@ fn unexpected(bytes: &[u8]) -> LabError {
 mod tests {
     use super::*;
 
-    fn asked(protocol: Protocol, operation: Operation) -> Asked {
-        Asked { protocol, operation, id: 9, key_bytes: 16 }
+    fn asked(protocol: Protocol) -> Asking {
+        Asking { protocol, id: 9, key_bytes: 16, value_bytes: 30, ttl: 0 }
     }
 
     #[test]
     fn a_good_reply_is_good_only_when_it_is_whole() {
-        for protocol in [Protocol::Resp, Protocol::Memcached] {
+        for protocol in [Protocol::Resp, Protocol::Memcached, Protocol::Meta] {
             for operation in [Operation::Get, Operation::Set] {
-                let reply = wire::good_reply(protocol, operation, 9, 16, 30);
+                let reply = wire::good_reply(operation, asked(protocol));
                 for cut in 0..reply.len() {
                     assert_eq!(
-                        read(&reply[..cut], asked(protocol, operation), true).unwrap(),
+                        read(&reply[..cut], operation, asked(protocol), true).unwrap(),
                         None,
                         "{protocol:?} {operation:?} cut at {cut}"
                     );
                 }
-                let whole = read(&reply, asked(protocol, operation), true).unwrap();
+                let whole = read(&reply, operation, asked(protocol), true).unwrap();
                 assert_eq!(whole, Some((reply.len(), Verdict::Good)));
             }
         }
@@ -124,8 +125,9 @@ mod tests {
 
     #[test]
     fn misses_errors_and_wrong_values_are_told_apart() {
-        let resp = asked(Protocol::Resp, Operation::Get);
-        let text = asked(Protocol::Memcached, Operation::Get);
+        let read = |bytes, asked, verify| super::read(bytes, Operation::Get, asked, verify);
+        let resp = asked(Protocol::Resp);
+        let text = asked(Protocol::Memcached);
         assert_eq!(read(b"$-1\r\n", resp, true).unwrap(), Some((5, Verdict::Miss)));
         assert_eq!(read(b"END\r\n", text, true).unwrap(), Some((5, Verdict::Miss)));
         assert!(matches!(read(b"-ERR no\r\n", resp, true), Err(LabError::Refused { .. })));

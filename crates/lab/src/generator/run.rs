@@ -5,13 +5,13 @@ use std::sync::atomic::{AtomicU8, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use super::connection::Connection;
+use super::connection::{Connection, Fresh};
 use super::worker::{self, Gauge, MEASURING, STOPPING, Schedule, Shared, Tally, WARMING};
-use super::{LoadReport, LoadSpec, Pace, histogram};
+use super::{LoadReport, LoadSpec, Pace, histogram, series};
 use crate::LabError;
 use crate::clock::Clock;
 use crate::cpu;
-use crate::workload::RequestPool;
+use crate::workload::{Protocol, RequestPool};
 
 /// Connections are up before the first request is due; this is the pause between the two.
 const HEAD_START: Duration = Duration::from_millis(2);
@@ -32,17 +32,36 @@ pub fn run(spec: &LoadSpec, pool: &RequestPool) -> Result<LoadReport, LabError> 
     if pool.slices(spec.pipeline) == 0 {
         return Err(LabError::Options("the pipeline is deeper than the pool of requests".into()));
     }
-    if let Pace::Open { rate } = spec.pace
-        && (!rate.is_finite() || rate <= 0.0)
-    {
+    let good = |rate: f64| rate.is_finite() && rate > 0.0;
+    let paced = match spec.pace {
+        Pace::Closed => true,
+        Pace::Open { rate } => good(rate),
+        Pace::Ramp { from, to } => good(from) && good(to),
+    };
+    if !paced {
         return Err(LabError::Options("a rate is a number above zero".into()));
+    }
+    if spec.fill && spec.pace != Pace::Closed {
+        return Err(LabError::Options("keys are filled in by a closed loop".into()));
+    }
+    let protocol = pool.workload.protocol;
+    if spec.verify && matches!(protocol, Protocol::Binary | Protocol::Http) {
+        let name = protocol.name();
+        return Err(LabError::Options(format!("values over {name} are not checked yet")));
     }
     let threads = spec.threads.min(spec.connections);
     let mut shares: Vec<Vec<Connection>> = (0..threads).map(|_| Vec::new()).collect();
     for number in 0..spec.connections {
-        let socket = spec.target.connect_nonblocking()?;
+        let socket = spec.target.connect_nonblocking(protocol)?;
         let walk = pool.walk(number, spec.connections, spec.pipeline);
-        shares[number % threads].push(Connection::new(socket, walk, spec.pipeline));
+        let mut connection = Connection::new(socket, walk, spec.pipeline, protocol);
+        if spec.fill && number < pool.workload.keys as usize {
+            let (first, step) = (number as u32, spec.connections as u32);
+            connection.fresh = Some(Fresh::new(first, step, pool.workload.keys));
+        } else if spec.fill {
+            continue;
+        }
+        shares[number % threads].push(connection);
     }
 
     let clock = Clock::start();
@@ -50,10 +69,9 @@ pub fn run(spec: &LoadSpec, pool: &RequestPool) -> Result<LoadReport, LabError> 
     let begin = HEAD_START.as_nanos() as u64;
     let from = begin + spec.warm_up.as_nanos() as u64;
     let to = from + spec.window.as_nanos() as u64;
-    let shared = Shared { spec, pool, clock, phase: &phase, window: (from, to) };
+    let shared = Shared { spec, pool, clock, phase: &phase, begin, window: (from, to) };
     let gauges: Vec<Gauge> = (0..threads).map(|_| Gauge::default()).collect();
     let ready = Barrier::new(threads + 1);
-    let interval = worker::schedule(spec.pace, spec.pipeline, threads);
 
     thread::scope(|scope| {
         let mut handles = Vec::new();
@@ -64,16 +82,16 @@ pub fn run(spec: &LoadSpec, pool: &RequestPool) -> Result<LoadReport, LabError> 
                 let pinned = cpu::pin(core.as_slice());
                 ready.wait();
                 pinned?;
-                // The threads' due times interleave evenly.
-                let schedule = interval.map(|interval| Schedule {
-                    first: begin + (interval * number as f64 / threads as f64) as u64,
-                    interval,
-                });
+                let schedule = Schedule::of(shared, number, threads);
                 worker::work(shared, gauge, share, schedule)
             }));
         }
         ready.wait();
-        let failed = || handles.iter().any(thread::ScopedJoinHandle::is_finished);
+        let ended = thread::ScopedJoinHandle::is_finished;
+        let failed = || match spec.fill {
+            true => handles.iter().all(ended),
+            false => handles.iter().any(ended),
+        };
         sleep_until(&clock, from, failed);
         let first = sample(spec, &gauges);
         phase.store(MEASURING, Ordering::Relaxed);
@@ -91,6 +109,7 @@ pub fn run(spec: &LoadSpec, pool: &RequestPool) -> Result<LoadReport, LabError> 
             }
         }
         match problem {
+            _ if crate::interrupt::asked() => Err(LabError::Interrupted),
             Some(error) => Err(error),
             None => Ok(report(first?, last?, tallies)),
         }
@@ -102,7 +121,7 @@ fn sleep_until(clock: &Clock, instant: u64, failed: impl Fn() -> bool) {
     const STEP: Duration = Duration::from_millis(50);
     loop {
         let now = clock.now();
-        if now >= instant || failed() {
+        if now >= instant || failed() || crate::interrupt::asked() {
             return;
         }
         thread::sleep(Duration::from_nanos(instant - now).min(STEP));
@@ -131,6 +150,7 @@ fn report(first: Sample, last: Sample, tallies: Vec<Tally>) -> LoadReport {
         misses: 0,
         unanswered: 0,
         client_cpu_ns: last.client_ns.saturating_sub(first.client_ns),
+        series: Vec::new(),
         server_cpu_ns: last.server_ns.zip(first.server_ns).map(|(b, a)| b.saturating_sub(a)),
     };
     for tally in tallies {
@@ -139,6 +159,7 @@ fn report(first: Sample, last: Sample, tallies: Vec<Tally>) -> LoadReport {
         // All histograms are made with the same bounds, so adding them cannot fail.
         let _ = report.latency.add(&tally.latency);
         let _ = report.lag.add(&tally.lag);
+        series::merge(&mut report.series, tally.series);
     }
     report
 }

@@ -9,6 +9,7 @@ use std::path::PathBuf;
 use rustix::io::ioctl_fionbio;
 
 use crate::LabError;
+use crate::workload::Protocol;
 
 /// An address to ask at.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -31,9 +32,10 @@ impl Target {
         }
     }
 
-    /// A connected socket whose calls return in place of waiting.
-    pub fn connect_nonblocking(&self) -> Result<OwnedFd, LabError> {
+    /// A connected socket that has been greeted and whose calls return in place of waiting.
+    pub fn connect_nonblocking(&self, protocol: Protocol) -> Result<OwnedFd, LabError> {
         let socket = self.connect()?;
+        super::greet(&socket, protocol)?;
         ioctl_fionbio(&socket, true)
             .map_err(|error| LabError::system("make a socket non-blocking", error))?;
         Ok(socket)

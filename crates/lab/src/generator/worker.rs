@@ -8,6 +8,7 @@ use rustix::event::{Timespec, epoll};
 use rustix::io::Errno;
 
 use super::connection::Connection;
+use super::series::{Interval, Recorder};
 use super::{LoadSpec, Pace, histogram};
 use crate::LabError;
 use crate::clock::Clock;
@@ -27,6 +28,8 @@ pub(super) struct Shared<'a> {
     pub pool: &'a RequestPool,
     pub clock: Clock,
     pub phase: &'a AtomicU8,
+    /// When the first request is due.
+    pub begin: u64,
     /// Open loop: the instants between which a request must be due to be measured.
     pub window: (u64, u64),
 }
@@ -45,6 +48,7 @@ pub(super) struct Tally {
     pub lag: Histogram<u64>,
     pub misses: u64,
     pub unanswered: u64,
+    pub series: Vec<Interval>,
 }
 
 /// Asks until told to stop, beginning at the clock's `begin`.
@@ -59,24 +63,75 @@ pub(super) fn work(
         shared,
         gauge,
         poller: Poller::new(&connections)?,
-        buffer: vec![0; RECEIVE_BYTES.max(2 * shared.pool.get.len)],
+        buffer: vec![0; RECEIVE_BYTES.max(2 * shared.pool.longest_reply())],
         operations: 0,
         turns_outstanding: 0,
-        tally: Tally { latency: histogram(), lag: histogram(), misses: 0, unanswered: 0 },
+        tally: Tally {
+            latency: histogram(),
+            lag: histogram(),
+            misses: 0,
+            unanswered: 0,
+            series: Vec::new(),
+        },
+        recorder: shared
+            .spec
+            .interval
+            .map(|width| Recorder::new(shared.begin, width.as_nanos() as u64)),
     };
     match schedule {
         None => worker.closed(&mut connections)?,
         Some(schedule) => worker.open(&mut connections, schedule)?,
     }
+    worker.tally.series = worker.recorder.map(Recorder::finish).unwrap_or_default();
     Ok(worker.tally)
 }
 
-/// Due times of one thread's share of an open loop.
+/// Due times of one thread's share of an open loop: send n is due when the area under the rate
+/// reaches n. The threads' due times interleave evenly.
 #[derive(Clone, Copy)]
 pub(super) struct Schedule {
-    pub first: u64,
-    /// Nanoseconds between two sends; a fraction, so that any rate is kept on average.
-    pub interval: f64,
+    begin: u64,
+    /// Part of an interval by which this thread comes after the first.
+    offset: f64,
+    /// Sends a nanosecond at the beginning, and how many it grows by each nanosecond.
+    rate: f64,
+    growth: f64,
+}
+
+impl Schedule {
+    /// The schedule of thread `number`; none in a closed loop.
+    pub fn of(shared: &Shared<'_>, number: usize, threads: usize) -> Option<Self> {
+        let (from, to) = match shared.spec.pace {
+            Pace::Closed => return None,
+            Pace::Open { rate } => (rate, rate),
+            Pace::Ramp { from, to } => (from, to),
+        };
+        let sends = |rate: f64| rate / 1e9 / (shared.spec.pipeline * threads) as f64;
+        let span = shared.window.1.saturating_sub(shared.begin).max(1);
+        Some(Self {
+            begin: shared.begin,
+            offset: number as f64 / threads as f64,
+            rate: sends(from),
+            growth: (sends(to) - sends(from)) / span as f64,
+        })
+    }
+
+    /// When send `number` is due.
+    #[inline]
+    fn due(&self, number: u64) -> u64 {
+        let area = number as f64 + self.offset;
+        let after = if self.growth == 0.0 {
+            area / self.rate
+        } else {
+            // Past its end a falling ramp has no rate left, so nothing more is ever due.
+            let root = self.rate * self.rate + 2.0 * self.growth * area;
+            if root < 0.0 {
+                return u64::MAX;
+            }
+            (root.sqrt() - self.rate) / self.growth
+        };
+        self.begin + after as u64
+    }
 }
 
 struct Worker<'a> {
@@ -87,11 +142,15 @@ struct Worker<'a> {
     operations: u64,
     turns_outstanding: usize,
     tally: Tally,
+    recorder: Option<Recorder>,
 }
 
 impl Worker<'_> {
     fn closed(&mut self, connections: &mut [Connection]) -> Result<(), LabError> {
         for (index, connection) in connections.iter_mut().enumerate() {
+            if connection.exhausted() {
+                continue;
+            }
             let blocked = connection.ask(self.shared.pool, self.shared.clock.now())?;
             self.poller.want_write(connection, index, false, blocked)?;
             self.turns_outstanding += 1;
@@ -126,11 +185,14 @@ impl Worker<'_> {
                 let Some(since) = since else { continue };
                 // One clock reading serves as the end of this turn and the start of the next.
                 let now = self.shared.clock.now();
+                let pipeline = self.shared.spec.pipeline as u64;
                 if phase == MEASURING {
-                    let pipeline = self.shared.spec.pipeline as u64;
                     self.tally.latency.saturating_record_n(now - since, pipeline);
                 }
-                if phase == STOPPING {
+                if let Some(recorder) = &mut self.recorder {
+                    recorder.record(now, now - since, pipeline);
+                }
+                if phase == STOPPING || connection.exhausted() {
                     self.turns_outstanding -= 1;
                 } else if connection.ask(self.shared.pool, now)? {
                     self.poller.want_write(connection, index, false, true)?;
@@ -148,7 +210,7 @@ impl Worker<'_> {
         let (from, to) = self.shared.window;
         let mut blocked = vec![false; connections.len()];
         let mut sent = 0u64;
-        let mut next = schedule.first;
+        let mut next = schedule.due(0);
         let mut turn_of = 0;
         let give_up = to + DRAIN.as_nanos() as u64;
         loop {
@@ -169,9 +231,13 @@ impl Worker<'_> {
                 self.turns_outstanding += 1;
                 turn_of = (turn_of + 1) % connections.len();
                 sent += 1;
-                next = schedule.first + (sent as f64 * schedule.interval) as u64;
+                next = schedule.due(sent);
             }
             if next >= to && self.turns_outstanding == 0 {
+                return Ok(());
+            }
+            // Told to stop before the end of the window: the run is abandoned.
+            if now < to && self.shared.phase.load(Ordering::Relaxed) == STOPPING {
                 return Ok(());
             }
             if now > give_up {
@@ -202,6 +268,7 @@ impl Worker<'_> {
         let clock = self.shared.clock;
         let pipeline = self.shared.spec.pipeline as u64;
         let latency = &mut self.tally.latency;
+        let recorder = &mut self.recorder;
         let mut now = 0;
         let got = connection.receive(
             self.shared.pool,
@@ -211,8 +278,12 @@ impl Worker<'_> {
                 if now == 0 {
                     now = clock.now();
                 }
+                let waited = now.saturating_sub(turn.since);
                 if (from..to).contains(&turn.since) {
-                    latency.saturating_record_n(now.saturating_sub(turn.since), pipeline);
+                    latency.saturating_record_n(waited, pipeline);
+                }
+                if let Some(recorder) = recorder {
+                    recorder.record(now, waited, pipeline);
                 }
             },
         )?;
@@ -302,13 +373,5 @@ impl Poller {
         let data = epoll::EventData::new_u64(index as u64);
         epoll::modify(&self.epoll, &connection.socket, data, flags)
             .map_err(|error| LabError::system("watch a connection", error))
-    }
-}
-
-/// Whether a pace keeps to a schedule.
-pub(super) fn schedule(pace: Pace, pipeline: usize, threads: usize) -> Option<f64> {
-    match pace {
-        Pace::Closed => None,
-        Pace::Open { rate } => Some(pipeline as f64 * threads as f64 / rate * 1e9),
     }
 }

@@ -49,12 +49,16 @@ impl NullSpec {
         operation: Operation,
         key_bytes: usize,
         value_bytes: usize,
-    ) -> Self {
-        Self {
-            engine,
-            counting: Counting::Newlines(wire::newlines(protocol, operation)),
-            reply: wire::good_reply(protocol, operation, 0, key_bytes, value_bytes),
-        }
+    ) -> Result<Self, LabError> {
+        let asking = wire::Asking { protocol, id: 0, key_bytes, value_bytes, ttl: 0 };
+        let (Some(lines), true) =
+            (wire::newlines(protocol, operation), protocol.has_fixed_replies())
+        else {
+            let name = protocol.name();
+            return Err(LabError::Options(format!("there is no null server for {name}")));
+        };
+        let reply = wire::good_reply(operation, asking);
+        Ok(Self { engine, counting: Counting::Newlines(lines), reply })
     }
 }
 
@@ -161,7 +165,14 @@ mod tests {
     #[test]
     fn requests_are_counted_whatever_the_cuts() {
         let mut request = Vec::new();
-        wire::push_request(&mut request, Protocol::Resp, Operation::Set, 1, 16, 100);
+        let asking = wire::Asking {
+            protocol: Protocol::Resp,
+            id: 1,
+            key_bytes: 16,
+            value_bytes: 100,
+            ttl: 0,
+        };
+        wire::push_request(&mut request, Operation::Set, asking);
         let stream = request.repeat(37);
         for counting in [Counting::Newlines(7), Counting::Bytes(request.len())] {
             for piece in [1, 2, 13, 150, 4096] {

@@ -6,14 +6,18 @@ use std::str::FromStr;
 use rand::rngs::SmallRng;
 use rand::seq::SliceRandom;
 use rand::{Rng, SeedableRng};
-use rand_distr::{Distribution as _, Zipf};
-use serde::Serialize;
+use rand_distr::{Distribution as _, Normal, Zipf};
+use serde::{Deserialize, Serialize};
 
 use crate::LabError;
 
+/// Draws from a bell before the middle is taken instead; a bell that misses all keys so often is
+/// so wide that nobody can tell.
+const GAUSSIAN_TRIES: usize = 100;
+
 /// A rule that gives the next key.
-#[derive(Clone, Copy, PartialEq, Debug, Serialize)]
-#[serde(rename_all = "snake_case")]
+#[derive(Clone, Copy, PartialEq, Debug, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
 pub enum Distribution {
     /// Every key once in random order, then again in another order.
     Uniform,
@@ -24,6 +28,11 @@ pub enum Distribution {
     Zipf { exponent: f64, scrambled: bool },
     /// A share of the requests goes to a share of the keys, evenly within both.
     HotSet { keys_share: f64, requests_share: f64 },
+    /// A bell around the middle key; this many standard deviations on each side hold all keys.
+    Gaussian { deviations: f64 },
+    /// Zipf over the age of the keys: the newest are the most popular. With inserts in the
+    /// workload, what is newest moves on.
+    Latest { exponent: f64 },
 }
 
 impl Distribution {
@@ -32,7 +41,10 @@ impl Distribution {
         let share = |value: f64| (0.0..=1.0).contains(&value);
         let good = match *self {
             Self::Uniform | Self::Sequential => true,
-            Self::Zipf { exponent, .. } => exponent.is_finite() && exponent >= 0.0,
+            Self::Zipf { exponent, .. } | Self::Latest { exponent } => {
+                exponent.is_finite() && exponent >= 0.0
+            }
+            Self::Gaussian { deviations } => deviations.is_finite() && deviations > 0.0,
             Self::HotSet { keys_share, requests_share } => {
                 share(keys_share) && share(requests_share) && keys_share * f64::from(keys) >= 1.0
             }
@@ -71,6 +83,26 @@ impl Distribution {
                     })
                     .collect()
             }
+            Self::Latest { exponent } => {
+                let ages = Self::Zipf { exponent, scrambled: false }.draw(keys, count, seed);
+                ages.into_iter().map(|age| keys - 1 - age).collect()
+            }
+            Self::Gaussian { deviations } => {
+                let middle = f64::from(keys) / 2.0;
+                let Ok(bell) = Normal::new(middle, middle / deviations) else {
+                    return vec![0; count];
+                };
+                // A draw beyond the last key is drawn again: the bell is cut, not piled up.
+                let within = |key: f64| (0.0..f64::from(keys)).contains(&key);
+                (0..count)
+                    .map(|_| {
+                        let key = std::iter::repeat_with(|| bell.sample(&mut random))
+                            .take(GAUSSIAN_TRIES)
+                            .find(|&key| within(key));
+                        key.unwrap_or(middle) as u32
+                    })
+                    .collect()
+            }
             Self::HotSet { keys_share, requests_share } => {
                 let hot = ((f64::from(keys) * keys_share) as u32).clamp(1, keys);
                 (0..count)
@@ -105,6 +137,8 @@ impl fmt::Display for Distribution {
             Self::HotSet { keys_share, requests_share } => {
                 write!(f, "hot:{keys_share}:{requests_share}")
             }
+            Self::Gaussian { deviations } => write!(f, "gaussian:{deviations}"),
+            Self::Latest { exponent } => write!(f, "latest:{exponent}"),
         }
     }
 }
@@ -123,14 +157,31 @@ impl FromStr for Distribution {
             ("zipf-contiguous", Ok([exponent])) => {
                 Ok(Self::Zipf { exponent: *exponent, scrambled: false })
             }
+            ("gaussian", Ok([deviations])) => Ok(Self::Gaussian { deviations: *deviations }),
+            ("latest", Ok([exponent])) => Ok(Self::Latest { exponent: *exponent }),
             ("hot", Ok([keys_share, requests_share])) => {
                 Ok(Self::HotSet { keys_share: *keys_share, requests_share: *requests_share })
             }
             _ => Err(LabError::Options(format!(
                 "unknown key order {text:?}: use uniform, sequential, zipf:EXPONENT, \
-                 zipf-contiguous:EXPONENT or hot:SHARE-OF-KEYS:SHARE-OF-REQUESTS"
+                 zipf-contiguous:EXPONENT, latest:EXPONENT, gaussian:DEVIATIONS or \
+                 hot:SHARE-OF-KEYS:SHARE-OF-REQUESTS"
             ))),
         }
+    }
+}
+
+impl TryFrom<String> for Distribution {
+    type Error = LabError;
+
+    fn try_from(text: String) -> Result<Self, LabError> {
+        text.parse()
+    }
+}
+
+impl From<Distribution> for String {
+    fn from(distribution: Distribution) -> Self {
+        distribution.to_string()
     }
 }
 
@@ -187,8 +238,26 @@ mod tests {
     }
 
     #[test]
+    fn a_bell_is_high_in_the_middle_and_the_newest_keys_are_the_most_popular() {
+        let bell = counts(Distribution::Gaussian { deviations: 3.0 });
+        let middle: usize = bell[334..667].iter().sum();
+        // One of three deviations on each side of the middle.
+        assert!((0.67..0.70).contains(&(middle as f64 / DRAWS as f64)), "{middle}");
+        let latest = counts(Distribution::Latest { exponent: 0.99 });
+        assert!(latest[999] > 3 * latest[990] && latest[990] > 5 * latest[500]);
+    }
+
+    #[test]
     fn names_read_back() {
-        for text in ["uniform", "sequential", "zipf:0.99", "zipf-contiguous:1.2", "hot:0.1:0.9"] {
+        for text in [
+            "uniform",
+            "sequential",
+            "zipf:0.99",
+            "zipf-contiguous:1.2",
+            "latest:0.99",
+            "gaussian:3",
+            "hot:0.1:0.9",
+        ] {
             assert_eq!(text.parse::<Distribution>().unwrap().to_string(), text);
         }
         assert!("zipf".parse::<Distribution>().is_err());

@@ -3,6 +3,8 @@
 
 pub mod distribution;
 pub mod pool;
+pub mod recipe;
+pub mod sizes;
 pub mod value;
 pub mod wire;
 
@@ -12,6 +14,8 @@ use serde::Serialize;
 
 pub use distribution::Distribution;
 pub use pool::RequestPool;
+pub use recipe::{Action, Part, Recipe, Template};
+pub use sizes::Sizes;
 pub use wire::Protocol;
 
 use crate::LabError;
@@ -22,25 +26,30 @@ use crate::LabError;
 pub enum Operation {
     Get,
     Set,
+    /// Something whose reply is read and not compared: a scan or a command of a recipe.
+    Other,
 }
 
 /// Which operations a run is made of.
-#[derive(Clone, Copy, PartialEq, Debug, Serialize)]
+#[derive(Clone, PartialEq, Debug, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Mix {
     Get,
     Set,
     /// This many requests of a thousand are GET, the rest SET.
     GetPerMille(u32),
+    /// Anything else, by weight.
+    Recipe(Recipe),
 }
 
 impl Mix {
     /// The name of it in a table.
-    pub fn name(self) -> String {
+    pub fn name(&self) -> String {
         match self {
             Self::Get => "GET".into(),
             Self::Set => "SET".into(),
-            Self::GetPerMille(share) => format!("{:.0}% GET", f64::from(share) / 10.0),
+            Self::GetPerMille(share) => format!("{:.0}% GET", f64::from(*share) / 10.0),
+            Self::Recipe(recipe) => recipe.name.clone(),
         }
     }
 }
@@ -70,9 +79,11 @@ pub struct Workload {
     pub protocol: Protocol,
     pub mix: Mix,
     pub keys: u32,
-    pub key_bytes: usize,
-    pub value_bytes: usize,
+    pub key_bytes: Sizes,
+    pub value_bytes: Sizes,
     pub distribution: Distribution,
+    /// Seconds after which what is set expires; 0 for never.
+    pub ttl: u32,
     pub seed: u64,
 }
 
@@ -86,15 +97,34 @@ impl Workload {
         if self.keys > wire::KEY_IDS {
             return Err(LabError::Options(format!("at most {} keys", wire::KEY_IDS)));
         }
-        if self.key_bytes < digits || self.key_bytes > 250 {
+        let (least, most) = self.key_bytes.bounds();
+        if least < digits || most > 250 {
             return Err(LabError::Options(format!(
                 "{} keys need between {digits} and 250 bytes a key, not {}",
                 self.keys, self.key_bytes
             )));
         }
-        if self.value_bytes == 0 || self.value_bytes > 512 << 20 {
+        let (least, most) = self.value_bytes.bounds();
+        if least == 0 || most > 512 << 20 {
             return Err(LabError::Options("a value has from 1 byte to 512 MB".into()));
         }
+        if let Mix::Recipe(recipe) = &self.mix {
+            recipe.check()?;
+            let redis = matches!(self.protocol, Protocol::Resp | Protocol::Resp3);
+            let commands = |part: &Part| matches!(part.action, Action::Command(_));
+            if !redis && recipe.parts.iter().any(commands) {
+                return Err(LabError::Options(format!(
+                    "{}: commands of data types are Redis' own",
+                    recipe.name
+                )));
+            }
+        }
         self.distribution.check(self.keys)
+    }
+
+    /// Whether all requests of one operation have one length, and all good replies to it.
+    pub fn one_shape(&self) -> bool {
+        let constant = self.key_bytes.constant().is_some() && self.value_bytes.constant().is_some();
+        constant && self.protocol.has_fixed_replies()
     }
 }

@@ -7,9 +7,14 @@
 //!
 //! Every connection walks over the slices from its own start with its own stride, which has no
 //! divisor in common with their number: each sees all slices, each in a different order. Clients
-//! that ask for the same keys in step keep a server's caches warm and flatter it.
+//! that ask for the same keys in step keep a server's caches warm and flatter it. Two kinds of
+//! workload keep an order: where one request must follow another (sequential keys, read then
+//! write) a connection walks its own stretch, and where keys are inserted all connections walk in
+//! step along one line of time.
 
-use super::{Mix, Operation, Workload, wire, wire::ReplyShape};
+use super::recipe::{Action, Recipe};
+use super::wire::{self, Asking, ReplyShape};
+use super::{Distribution, Mix, Operation, Workload};
 use crate::LabError;
 use crate::limits::{POOL_L2_MULTIPLE, POOL_MAX_BYTES};
 use crate::machine::l2_bytes;
@@ -23,9 +28,12 @@ pub struct RequestPool {
     bytes: Vec<u8>,
     /// Key number of each request; the top bit marks a SET.
     requests: Vec<u32>,
+    /// Places whose reply is only read to its end, one bit each; empty when there are none.
+    others: Vec<u64>,
     /// Where each request begins, with the end after the last. Empty when all have one length.
     starts: Vec<usize>,
     request_len: usize,
+    one_shape: bool,
     pub get: ReplyShape,
     pub set: ReplyShape,
 }
@@ -34,63 +42,122 @@ impl RequestPool {
     /// Serialises the workload.
     pub fn build(workload: &Workload) -> Result<Self, LabError> {
         workload.check()?;
-        let (protocol, key_bytes, value_bytes) =
-            (workload.protocol, workload.key_bytes, workload.value_bytes);
-        let length = |operation| {
+        let mean = |operation| {
             let mut out = Vec::new();
-            wire::push_request(&mut out, protocol, operation, 0, key_bytes, value_bytes);
+            wire::push_request(&mut out, operation, typical(workload));
             out.len()
         };
-        let (get_len, set_len) = (length(Operation::Get), length(Operation::Set));
-        let mean_len = match workload.mix {
+        let (get_len, set_len) = (mean(Operation::Get), mean(Operation::Set));
+        let mean_len = match &workload.mix {
             Mix::Get => get_len,
             Mix::Set => set_len,
             Mix::GetPerMille(share) => {
-                let share = share as usize;
+                let share = *share as usize;
                 (get_len * share + set_len * (1000 - share)) / 1000
             }
+            Mix::Recipe(_) => set_len,
         };
         let wanted = (l2_bytes() * POOL_L2_MULTIPLE / mean_len + 1).max(workload.keys as usize);
         let count = wanted.min((POOL_MAX_BYTES / mean_len).max(1));
+        let one_length = matches!(workload.mix, Mix::Get | Mix::Set)
+            && workload.key_bytes.constant().is_some()
+            && workload.value_bytes.constant().is_some();
 
-        let mut requests = workload.distribution.draw(workload.keys, count, workload.seed);
-        let mut bytes = Vec::with_capacity(count * mean_len + set_len);
-        let mixed = matches!(workload.mix, Mix::GetPerMille(_));
-        let mut starts = Vec::with_capacity(if mixed { count + 1 } else { 0 });
-        for (place, request) in requests.iter_mut().enumerate() {
-            let is_set = match workload.mix {
-                Mix::Get => false,
-                Mix::Set => true,
-                Mix::GetPerMille(share) => {
-                    mix(workload.seed ^ place as u64) % 1000 >= u64::from(share)
-                }
-            };
-            let operation = if is_set { Operation::Set } else { Operation::Get };
-            if mixed {
-                starts.push(bytes.len());
-            }
-            wire::push_request(&mut bytes, protocol, operation, *request, key_bytes, value_bytes);
-            if is_set {
-                *request |= SET_BIT;
-            }
-        }
-        if mixed {
-            starts.push(bytes.len());
-        }
-        Ok(Self {
+        let mut pool = Self {
             request_len: if workload.mix == Mix::Set { set_len } else { get_len },
-            get: wire::reply_shape(protocol, Operation::Get, key_bytes, value_bytes),
-            set: wire::reply_shape(protocol, Operation::Set, key_bytes, value_bytes),
+            one_shape: workload.one_shape(),
+            get: wire::reply_shape(Operation::Get, typical(workload)),
+            set: wire::reply_shape(Operation::Set, typical(workload)),
             workload: workload.clone(),
-            bytes,
-            requests,
-            starts,
-        })
+            bytes: Vec::with_capacity(count * mean_len + set_len),
+            requests: Vec::with_capacity(count),
+            others: Vec::new(),
+            starts: Vec::new(),
+        };
+        let ids = workload.distribution.draw(workload.keys, count, workload.seed);
+        match &workload.mix {
+            Mix::Recipe(recipe) => pool.push_recipe(recipe, &ids),
+            plain => {
+                for (place, &id) in ids.iter().enumerate() {
+                    let share = match plain {
+                        Mix::Get => 1000,
+                        Mix::GetPerMille(share) => u64::from(*share),
+                        _ => 0,
+                    };
+                    let set = mix(workload.seed ^ place as u64) % 1000 >= share;
+                    pool.push(if set { Operation::Set } else { Operation::Get }, id);
+                }
+            }
+        }
+        pool.starts.push(pool.bytes.len());
+        if one_length {
+            pool.starts = Vec::new();
+        }
+        Ok(pool)
+    }
+
+    fn push(&mut self, operation: Operation, id: u32) {
+        self.starts.push(self.bytes.len());
+        wire::push_request(&mut self.bytes, operation, asking(&self.workload, id));
+        self.requests.push(if operation == Operation::Set { id | SET_BIT } else { id });
+    }
+
+    fn push_other(&mut self, id: u32, push: impl FnOnce(&mut Vec<u8>, &Workload)) {
+        self.starts.push(self.bytes.len());
+        push(&mut self.bytes, &self.workload);
+        let place = self.requests.len();
+        self.requests.push(id);
+        self.others.resize(place / 64 + 1, 0);
+        self.others[place / 64] |= 1 << (place % 64);
+    }
+
+    fn push_recipe(&mut self, recipe: &Recipe, ids: &[u32]) {
+        let seed = self.workload.seed;
+        let mut newest = self.workload.keys - 1;
+        let latest = matches!(self.workload.distribution, Distribution::Latest { .. });
+        for (place, &drawn) in ids.iter().enumerate() {
+            let draw = mix(seed ^ mix(place as u64));
+            let share = (draw >> 11) as f64 / (1u64 << 53) as f64;
+            // Ages were drawn against the loaded keys; inserts make every age a younger key.
+            let id = if latest { drawn + (newest + 1 - self.workload.keys) } else { drawn };
+            match &recipe.parts[recipe.choose(share)].action {
+                Action::Get => self.push(Operation::Get, id),
+                Action::Set => self.push(Operation::Set, id),
+                Action::Insert => {
+                    newest += 1;
+                    self.push(Operation::Set, newest);
+                }
+                Action::ReadModifyWrite => {
+                    self.push(Operation::Get, id);
+                    self.push(Operation::Set, id);
+                }
+                Action::Scan(most) => {
+                    let length = 1 + (draw % u64::from(*most)) as u32;
+                    let end = id.saturating_add(length).min(newest + 1);
+                    let keys: Vec<(u32, usize)> =
+                        (id..end).map(|id| (id, self.workload.key_bytes.of(id))).collect();
+                    let protocol = self.workload.protocol;
+                    self.push_other(id, |out, _| wire::push_scan(out, protocol, &keys));
+                }
+                Action::Command(template) => self.push_other(id, |out, workload| {
+                    let (mut key, mut value) = (Vec::new(), Vec::new());
+                    wire::push_key(&mut key, id, workload.key_bytes.of(id));
+                    super::value::push(&mut value, id, workload.value_bytes.of(id));
+                    template.push(out, &key, &value, (draw >> 32) as u32);
+                }),
+            }
+        }
     }
 
     /// Bytes that the pool takes.
     pub fn len_bytes(&self) -> usize {
         self.bytes.len()
+    }
+
+    /// Length of the longest reply that is compared as a whole.
+    pub fn longest_reply(&self) -> usize {
+        let most = self.workload.value_bytes.bounds().1;
+        self.get.len.max(most + wire::REPLY_AROUND_VALUE)
     }
 
     /// How many slices of `pipeline` requests there are; at least one.
@@ -113,19 +180,28 @@ impl RequestPool {
     #[inline]
     pub fn request(&self, place: usize) -> (Operation, u32) {
         let word = self.requests[place];
-        let operation = if word & SET_BIT == 0 { Operation::Get } else { Operation::Set };
+        let other = self.others.get(place / 64).is_some_and(|bits| bits >> (place % 64) & 1 == 1);
+        let operation = match (other, word & SET_BIT) {
+            (true, _) => Operation::Other,
+            (false, 0) => Operation::Get,
+            (false, _) => Operation::Set,
+        };
         (operation, word & !SET_BIT)
     }
 
-    /// What a good reply to the request at `place` looks like.
+    /// What a good reply to the request at `place` looks like; `None` if it must be read to know.
     #[inline]
-    pub fn shape(&self, place: usize) -> ReplyShape {
+    pub fn shape(&self, place: usize) -> Option<ReplyShape> {
+        if !self.one_shape {
+            return None;
+        }
         match self.workload.mix {
-            Mix::Get => self.get,
-            Mix::Set => self.set,
-            Mix::GetPerMille(_) => match self.request(place).0 {
-                Operation::Get => self.get,
-                Operation::Set => self.set,
+            Mix::Get => Some(self.get),
+            Mix::Set => Some(self.set),
+            _ => match self.request(place).0 {
+                Operation::Get => Some(self.get),
+                Operation::Set => Some(self.set),
+                Operation::Other => None,
             },
         }
     }
@@ -133,8 +209,19 @@ impl RequestPool {
     /// The walk of connection number `connection` of `of`.
     pub fn walk(&self, connection: usize, of: usize, pipeline: usize) -> Walk {
         let slices = self.slices(pipeline);
-        if self.workload.distribution == super::Distribution::Sequential {
-            return Walk { at: slices * connection / of.max(1) % slices, stride: 1, slices };
+        let of = of.max(1);
+        let recipe = match &self.workload.mix {
+            Mix::Recipe(recipe) => Some(recipe),
+            _ => None,
+        };
+        if recipe.is_some_and(Recipe::inserts) {
+            return Walk { at: connection % slices, stride: of % slices, slices };
+        }
+        let pairs = |recipe: &Recipe| {
+            recipe.parts.iter().any(|part| part.action == Action::ReadModifyWrite)
+        };
+        if self.workload.distribution == Distribution::Sequential || recipe.is_some_and(pairs) {
+            return Walk { at: slices * connection / of % slices, stride: 1, slices };
         }
         let salt = mix(self.workload.seed ^ mix(connection as u64));
         let mut stride = 1 + mix(salt) as usize % slices;
@@ -142,6 +229,26 @@ impl RequestPool {
             stride = stride % slices + 1;
         }
         Walk { at: salt as usize % slices, stride, slices }
+    }
+}
+
+/// What a request for key `id` of this workload depends on.
+pub fn asking(workload: &Workload, id: u32) -> Asking {
+    Asking {
+        protocol: workload.protocol,
+        id,
+        key_bytes: workload.key_bytes.of(id),
+        value_bytes: workload.value_bytes.of(id),
+        ttl: workload.ttl,
+    }
+}
+
+/// A request of mean size.
+fn typical(workload: &Workload) -> Asking {
+    Asking {
+        key_bytes: workload.key_bytes.mean() as usize,
+        value_bytes: (workload.value_bytes.mean() as usize).max(1),
+        ..asking(workload, 0)
     }
 }
 
@@ -174,7 +281,7 @@ fn gcd(a: usize, b: usize) -> usize {
 mod tests {
     use std::collections::HashSet;
 
-    use super::super::{Distribution, Protocol};
+    use super::super::{Distribution, Part, Protocol};
     use super::*;
 
     fn workload(mix: Mix) -> Workload {
@@ -182,9 +289,10 @@ mod tests {
             protocol: Protocol::Resp,
             mix,
             keys: 5_000,
-            key_bytes: 16,
-            value_bytes: 100,
+            key_bytes: 16.into(),
+            value_bytes: 100.into(),
             distribution: Distribution::Uniform,
+            ttl: 0,
             seed: 1,
         }
     }
@@ -217,5 +325,55 @@ mod tests {
             let verb: &[u8] = if pool.request(place).0 == Operation::Get { b"GET" } else { b"SET" };
             assert_eq!(&pool.slice(place, 1)[8..11], verb);
         }
+    }
+
+    fn recipe(parts: &[(f64, Action)]) -> Mix {
+        let part =
+            |(weight, action): &(f64, Action)| Part { weight: *weight, action: action.clone() };
+        Mix::Recipe(Recipe { name: "r".into(), parts: parts.iter().map(part).collect() })
+    }
+
+    #[test]
+    fn inserts_come_in_the_order_of_time_and_the_newest_are_read() {
+        let mut inserting = workload(recipe(&[(95.0, Action::Get), (5.0, Action::Insert)]));
+        inserting.distribution = Distribution::Latest { exponent: 0.99 };
+        let pool = RequestPool::build(&inserting).unwrap();
+        let mut newest = inserting.keys - 1;
+        let mut young = 0;
+        let count = pool.slices(1).min(50_000);
+        for place in 0..count {
+            let (operation, id) = pool.request(place);
+            if operation == Operation::Set {
+                newest += 1;
+                assert_eq!(id, newest);
+            } else {
+                assert!(id <= newest, "{id} is read before it exists");
+                young += usize::from(newest - id < 100);
+            }
+        }
+        assert!(young > count / 3, "{young} of {count} reads are of the newest hundred");
+        let mut walks: Vec<Walk> = (0..3).map(|number| pool.walk(number, 3, 1)).collect();
+        let order: Vec<usize> =
+            (0..4).flat_map(|_| walks.iter_mut().map(Walk::step).collect::<Vec<_>>()).collect();
+        assert_eq!(order, (0..12).collect::<Vec<_>>());
+    }
+
+    #[test]
+    fn a_read_is_followed_by_the_write_of_its_key() {
+        let pool =
+            RequestPool::build(&workload(recipe(&[(1.0, Action::ReadModifyWrite)]))).unwrap();
+        for place in (0..1_000).step_by(2) {
+            let (read, write) = (pool.request(place), pool.request(place + 1));
+            assert_eq!((read.0, write.0, read.1), (Operation::Get, Operation::Set, write.1));
+        }
+    }
+
+    #[test]
+    fn a_scan_asks_for_following_keys() {
+        let pool = RequestPool::build(&workload(recipe(&[(1.0, Action::Scan(10))]))).unwrap();
+        let text = String::from_utf8(pool.slice(0, 1).to_vec()).unwrap();
+        assert!(text.contains("MGET"), "{text}");
+        assert_eq!(pool.request(0).0, Operation::Other);
+        assert!(pool.shape(0).is_none());
     }
 }

@@ -5,10 +5,15 @@
 //!      reply  $100 CRLF <100 bytes> CRLF
 //! text get    get key:000000000042 CRLF
 //!      reply  VALUE key:000000000042 0 100 CRLF <100 bytes> CRLF END CRLF
+//! meta get    mg key:000000000042 v CRLF
+//!      reply  VA 100 CRLF <100 bytes> CRLF
+//! binary get  80 00 | key length 2 | 00 00 00 00 | body length 4 | opaque 4 | cas 8 | key
+//! HTTP GET    GET /keys/key:000000000042 HTTP/1.1 CRLF Host: dolium CRLF CRLF
 //! ```
 //!
-//! All keys have one width and all values one size, so every good reply to an operation has one
-//! length and begins with the same four bytes. A miss or an error begins otherwise.
+//! Where all keys have one width and all values one size, every good reply to an operation has one
+//! length and begins with the same four bytes (not over binary and HTTP, whose heads vary from
+//! server to server). A miss or an error begins otherwise.
 
 use std::str::FromStr;
 
@@ -20,14 +25,53 @@ use crate::LabError;
 /// Key numbers stay below this: the top bit of a request's word marks a SET.
 pub const KEY_IDS: u32 = 1 << 31;
 
-/// Which of the two protocols the generator speaks.
+/// Bytes of a reply besides the value, at most: heads, the key, line ends.
+pub const REPLY_AROUND_VALUE: usize = 320;
+
+/// Which protocol the generator speaks.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Protocol {
     /// RESP2, as Redis speaks it.
     Resp,
+    /// RESP3: the same requests after `HELLO 3`.
+    Resp3,
     /// Memcached's text protocol.
     Memcached,
+    /// Memcached's meta commands.
+    Meta,
+    /// Memcached's binary protocol.
+    Binary,
+    /// HTTP/1.1 with one key a path, as Dolium serves it.
+    Http,
+}
+
+impl Protocol {
+    /// All of them.
+    pub const ALL: [Self; 6] =
+        [Self::Resp, Self::Resp3, Self::Memcached, Self::Meta, Self::Binary, Self::Http];
+
+    /// The name in tables and on the command line.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Resp => "resp",
+            Self::Resp3 => "resp3",
+            Self::Memcached => "memcached",
+            Self::Meta => "meta",
+            Self::Binary => "binary",
+            Self::Http => "http",
+        }
+    }
+
+    /// Whether a good reply can be known by its first bytes and its length.
+    pub fn has_fixed_replies(self) -> bool {
+        !matches!(self, Self::Binary | Self::Http)
+    }
+
+    /// Whether Redis' commands can be asked over it.
+    pub fn is_redis(self) -> bool {
+        matches!(self, Self::Resp | Self::Resp3)
+    }
 }
 
 impl FromStr for Protocol {
@@ -35,10 +79,13 @@ impl FromStr for Protocol {
 
     fn from_str(text: &str) -> Result<Self, LabError> {
         match text {
-            "resp" | "redis" => Ok(Self::Resp),
-            "memcached" | "text" => Ok(Self::Memcached),
+            "redis" => Ok(Self::Resp),
+            "text" => Ok(Self::Memcached),
             other => {
-                Err(LabError::Options(format!("unknown protocol {other:?}: use resp or memcached")))
+                Self::ALL.into_iter().find(|protocol| protocol.name() == other).ok_or_else(|| {
+                    let names = Self::ALL.map(Self::name).join(", ");
+                    LabError::Options(format!("unknown protocol {other:?}: use one of {names}"))
+                })
             }
         }
     }
@@ -71,24 +118,64 @@ pub fn push_key(out: &mut Vec<u8>, id: u32, width: usize) {
     }
 }
 
-/// Appends one request.
-pub fn push_request(
-    out: &mut Vec<u8>,
-    protocol: Protocol,
-    operation: Operation,
-    id: u32,
-    key_bytes: usize,
-    value_bytes: usize,
-) {
-    match (protocol, operation) {
-        (Protocol::Resp, Operation::Get) => {
+/// A request for one key: everything that its bytes depend on.
+#[derive(Clone, Copy, Debug)]
+pub struct Asking {
+    pub protocol: Protocol,
+    pub id: u32,
+    pub key_bytes: usize,
+    pub value_bytes: usize,
+    /// Seconds until what is set expires; 0 for never.
+    pub ttl: u32,
+}
+
+/// Appends one GET or SET.
+pub fn push_request(out: &mut Vec<u8>, operation: Operation, asking: Asking) {
+    match operation {
+        Operation::Get | Operation::Other => push_get(out, asking),
+        Operation::Set => push_set(out, asking),
+    }
+}
+
+fn push_get(out: &mut Vec<u8>, asking: Asking) {
+    let Asking { id, key_bytes, .. } = asking;
+    match asking.protocol {
+        Protocol::Resp | Protocol::Resp3 => {
             out.extend_from_slice(b"*2\r\n$3\r\nGET\r\n$");
             push_number(out, key_bytes);
             out.extend_from_slice(b"\r\n");
             push_key(out, id, key_bytes);
+            out.extend_from_slice(b"\r\n");
         }
-        (Protocol::Resp, Operation::Set) => {
-            out.extend_from_slice(b"*3\r\n$3\r\nSET\r\n$");
+        Protocol::Memcached => {
+            out.extend_from_slice(b"get ");
+            push_key(out, id, key_bytes);
+            out.extend_from_slice(b"\r\n");
+        }
+        Protocol::Meta => {
+            out.extend_from_slice(b"mg ");
+            push_key(out, id, key_bytes);
+            out.extend_from_slice(b" v\r\n");
+        }
+        Protocol::Binary => {
+            push_binary_head(out, 0x00, key_bytes, 0, key_bytes);
+            push_key(out, id, key_bytes);
+        }
+        Protocol::Http => {
+            out.extend_from_slice(b"GET /keys/");
+            push_key(out, id, key_bytes);
+            out.extend_from_slice(b" HTTP/1.1\r\nHost: dolium\r\n\r\n");
+        }
+    }
+}
+
+fn push_set(out: &mut Vec<u8>, asking: Asking) {
+    let Asking { id, key_bytes, value_bytes, ttl, .. } = asking;
+    match asking.protocol {
+        Protocol::Resp | Protocol::Resp3 => {
+            let head: &[u8] = if ttl == 0 { b"*3\r\n" } else { b"*5\r\n" };
+            out.extend_from_slice(head);
+            out.extend_from_slice(b"$3\r\nSET\r\n$");
             push_number(out, key_bytes);
             out.extend_from_slice(b"\r\n");
             push_key(out, id, key_bytes);
@@ -96,42 +183,102 @@ pub fn push_request(
             push_number(out, value_bytes);
             out.extend_from_slice(b"\r\n");
             value::push(out, id, value_bytes);
+            out.extend_from_slice(b"\r\n");
+            if ttl > 0 {
+                let seconds = ttl.to_string();
+                out.extend_from_slice(b"$2\r\nEX\r\n$");
+                push_number(out, seconds.len());
+                out.extend_from_slice(format!("\r\n{seconds}\r\n").as_bytes());
+            }
         }
-        (Protocol::Memcached, Operation::Get) => {
-            out.extend_from_slice(b"get ");
-            push_key(out, id, key_bytes);
-        }
-        (Protocol::Memcached, Operation::Set) => {
+        Protocol::Memcached => {
             out.extend_from_slice(b"set ");
             push_key(out, id, key_bytes);
-            out.extend_from_slice(b" 0 0 ");
-            push_number(out, value_bytes);
+            out.extend_from_slice(format!(" 0 {ttl} {value_bytes}\r\n").as_bytes());
+            value::push(out, id, value_bytes);
             out.extend_from_slice(b"\r\n");
+        }
+        Protocol::Meta => {
+            out.extend_from_slice(b"ms ");
+            push_key(out, id, key_bytes);
+            out.push(b' ');
+            push_number(out, value_bytes);
+            if ttl > 0 {
+                out.extend_from_slice(format!(" T{ttl}").as_bytes());
+            }
+            out.extend_from_slice(b"\r\n");
+            value::push(out, id, value_bytes);
+            out.extend_from_slice(b"\r\n");
+        }
+        Protocol::Binary => {
+            const EXTRAS: usize = 8;
+            push_binary_head(out, 0x01, key_bytes, EXTRAS as u8, EXTRAS + key_bytes + value_bytes);
+            out.extend_from_slice(&0u32.to_be_bytes());
+            out.extend_from_slice(&ttl.to_be_bytes());
+            push_key(out, id, key_bytes);
+            value::push(out, id, value_bytes);
+        }
+        Protocol::Http => {
+            out.extend_from_slice(b"PUT /keys/");
+            push_key(out, id, key_bytes);
+            out.extend_from_slice(b" HTTP/1.1\r\nHost: dolium\r\nContent-Length: ");
+            push_number(out, value_bytes);
+            if ttl > 0 {
+                out.extend_from_slice(format!("\r\nDolium-Ttl-Ms: {}", ttl * 1000).as_bytes());
+            }
+            out.extend_from_slice(b"\r\n\r\n");
             value::push(out, id, value_bytes);
         }
     }
-    out.extend_from_slice(b"\r\n");
 }
 
-/// The good reply to a request for key `id`, whole.
-pub fn good_reply(
-    protocol: Protocol,
-    operation: Operation,
-    id: u32,
-    key_bytes: usize,
-    value_bytes: usize,
-) -> Vec<u8> {
+/// The head of a binary request: magic, verb, lengths; opaque and cas are zero.
+fn push_binary_head(out: &mut Vec<u8>, verb: u8, key: usize, extras: u8, body: usize) {
+    out.extend_from_slice(&[0x80, verb]);
+    out.extend_from_slice(&(key as u16).to_be_bytes());
+    out.extend_from_slice(&[extras, 0, 0, 0]);
+    out.extend_from_slice(&(body as u32).to_be_bytes());
+    out.extend_from_slice(&[0; 12]);
+}
+
+/// Appends a request for `keys` (number and width of each) at once.
+pub fn push_scan(out: &mut Vec<u8>, protocol: Protocol, keys: &[(u32, usize)]) {
+    match protocol {
+        Protocol::Resp | Protocol::Resp3 => {
+            out.extend_from_slice(format!("*{}\r\n$4\r\nMGET\r\n", keys.len() + 1).as_bytes());
+            for &(id, width) in keys {
+                out.extend_from_slice(format!("${width}\r\n").as_bytes());
+                push_key(out, id, width);
+                out.extend_from_slice(b"\r\n");
+            }
+        }
+        // The other doors have no request for many keys, or are not asked for one: text has it.
+        _ => {
+            out.extend_from_slice(b"get");
+            for &(id, width) in keys {
+                out.push(b' ');
+                push_key(out, id, width);
+            }
+            out.extend_from_slice(b"\r\n");
+        }
+    }
+}
+
+/// The good reply to a GET or SET, whole. Binary and HTTP have none that all servers share.
+pub fn good_reply(operation: Operation, asking: Asking) -> Vec<u8> {
+    let Asking { id, key_bytes, value_bytes, .. } = asking;
     let mut out = Vec::new();
-    match (protocol, operation) {
-        (Protocol::Resp, Operation::Get) => {
+    let get = operation != Operation::Set;
+    match asking.protocol {
+        Protocol::Resp | Protocol::Resp3 if get => {
             out.push(b'$');
             push_number(&mut out, value_bytes);
             out.extend_from_slice(b"\r\n");
             value::push(&mut out, id, value_bytes);
             out.extend_from_slice(b"\r\n");
         }
-        (Protocol::Resp, Operation::Set) => out.extend_from_slice(b"+OK\r\n"),
-        (Protocol::Memcached, Operation::Get) => {
+        Protocol::Resp | Protocol::Resp3 => out.extend_from_slice(b"+OK\r\n"),
+        Protocol::Memcached if get => {
             out.extend_from_slice(b"VALUE ");
             push_key(&mut out, id, key_bytes);
             out.extend_from_slice(b" 0 ");
@@ -140,30 +287,55 @@ pub fn good_reply(
             value::push(&mut out, id, value_bytes);
             out.extend_from_slice(b"\r\nEND\r\n");
         }
-        (Protocol::Memcached, Operation::Set) => out.extend_from_slice(b"STORED\r\n"),
+        Protocol::Memcached => out.extend_from_slice(b"STORED\r\n"),
+        Protocol::Meta if get => {
+            out.extend_from_slice(b"VA ");
+            push_number(&mut out, value_bytes);
+            out.extend_from_slice(b"\r\n");
+            value::push(&mut out, id, value_bytes);
+            out.extend_from_slice(b"\r\n");
+        }
+        Protocol::Meta => out.extend_from_slice(b"HD\r\n"),
+        Protocol::Binary | Protocol::Http => {}
     }
     out
 }
 
-/// Length and first bytes of every good reply to `operation`.
-pub fn reply_shape(
-    protocol: Protocol,
-    operation: Operation,
-    key_bytes: usize,
-    value_bytes: usize,
-) -> ReplyShape {
-    let reply = good_reply(protocol, operation, 0, key_bytes, value_bytes);
-    ReplyShape { len: reply.len(), head: [reply[0], reply[1], reply[2], reply[3]] }
+/// Length and first bytes of every good reply to `operation` with these sizes.
+pub fn reply_shape(operation: Operation, asking: Asking) -> ReplyShape {
+    let reply = good_reply(operation, asking);
+    let byte = |at: usize| reply.get(at).copied().unwrap_or(0);
+    ReplyShape { len: reply.len(), head: [byte(0), byte(1), byte(2), byte(3)] }
 }
 
-/// Line feeds in one request, by which a null server counts requests.
-pub fn newlines(protocol: Protocol, operation: Operation) -> usize {
-    match (protocol, operation) {
-        (Protocol::Resp, Operation::Get) => 5,
-        (Protocol::Resp, Operation::Set) => 7,
-        (Protocol::Memcached, Operation::Get) => 1,
-        (Protocol::Memcached, Operation::Set) => 2,
-    }
+/// Line feeds in one request, by which a null server counts requests. `None` where requests are
+/// not made of lines.
+pub fn newlines(protocol: Protocol, operation: Operation) -> Option<usize> {
+    let get = operation != Operation::Set;
+    Some(match protocol {
+        Protocol::Resp | Protocol::Resp3 => {
+            if get {
+                5
+            } else {
+                7
+            }
+        }
+        Protocol::Memcached | Protocol::Meta => {
+            if get {
+                1
+            } else {
+                2
+            }
+        }
+        Protocol::Binary => return None,
+        Protocol::Http => {
+            if get {
+                3
+            } else {
+                4
+            }
+        }
+    })
 }
 
 fn push_number(out: &mut Vec<u8>, number: usize) {
@@ -173,6 +345,10 @@ fn push_number(out: &mut Vec<u8>, number: usize) {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    fn asking(protocol: Protocol, id: u32, key_bytes: usize, value_bytes: usize) -> Asking {
+        Asking { protocol, id, key_bytes, value_bytes, ttl: 0 }
+    }
 
     #[test]
     fn keys_have_one_width() {
@@ -186,9 +362,9 @@ mod tests {
 
     #[test]
     fn requests_read_as_their_protocols_say() {
-        let text = |protocol, operation| {
+        let text = |protocol, operation, ttl| {
             let mut out = Vec::new();
-            push_request(&mut out, protocol, operation, 7, 2, 3);
+            push_request(&mut out, operation, Asking { ttl, ..asking(protocol, 7, 2, 3) });
             String::from_utf8(out).unwrap()
         };
         let value = String::from_utf8({
@@ -197,26 +373,43 @@ mod tests {
             out
         })
         .unwrap();
-        assert_eq!(text(Protocol::Resp, Operation::Get), "*2\r\n$3\r\nGET\r\n$2\r\n07\r\n");
+        let (get, set) = (Operation::Get, Operation::Set);
+        assert_eq!(text(Protocol::Resp, get, 0), "*2\r\n$3\r\nGET\r\n$2\r\n07\r\n");
         assert_eq!(
-            text(Protocol::Resp, Operation::Set),
+            text(Protocol::Resp, set, 0),
             format!("*3\r\n$3\r\nSET\r\n$2\r\n07\r\n$3\r\n{value}\r\n")
         );
-        assert_eq!(text(Protocol::Memcached, Operation::Get), "get 07\r\n");
         assert_eq!(
-            text(Protocol::Memcached, Operation::Set),
-            format!("set 07 0 0 3\r\n{value}\r\n")
+            text(Protocol::Resp, set, 60),
+            format!("*5\r\n$3\r\nSET\r\n$2\r\n07\r\n$3\r\n{value}\r\n$2\r\nEX\r\n$2\r\n60\r\n")
         );
+        assert_eq!(text(Protocol::Memcached, get, 0), "get 07\r\n");
+        assert_eq!(text(Protocol::Memcached, set, 60), format!("set 07 0 60 3\r\n{value}\r\n"));
+        assert_eq!(text(Protocol::Meta, get, 0), "mg 07 v\r\n");
+        assert_eq!(text(Protocol::Meta, set, 5), format!("ms 07 3 T5\r\n{value}\r\n"));
+        let http = text(Protocol::Http, set, 0);
+        assert!(http.starts_with("PUT /keys/07 HTTP/1.1\r\n"), "{http}");
+        assert!(http.ends_with(&format!("Content-Length: 3\r\n\r\n{value}")), "{http}");
+    }
+
+    #[test]
+    fn a_binary_request_has_the_lengths_that_its_head_says() {
+        let mut out = Vec::new();
+        push_request(&mut out, Operation::Set, asking(Protocol::Binary, 7, 16, 100));
+        let body = u32::from_be_bytes([out[8], out[9], out[10], out[11]]) as usize;
+        assert_eq!((out[0], out[1], body), (0x80, 1, 8 + 16 + 100));
+        assert_eq!(out.len(), 24 + body);
     }
 
     #[test]
     fn the_newline_counts_match_the_requests() {
-        for protocol in [Protocol::Resp, Protocol::Memcached] {
+        for protocol in Protocol::ALL {
             for operation in [Operation::Get, Operation::Set] {
+                let Some(expected) = newlines(protocol, operation) else { continue };
                 let mut out = Vec::new();
-                push_request(&mut out, protocol, operation, 3, 16, 100);
+                push_request(&mut out, operation, asking(protocol, 3, 16, 100));
                 let seen = out.iter().filter(|&&byte| byte == b'\n').count();
-                assert_eq!(seen, newlines(protocol, operation));
+                assert_eq!(seen, expected, "{protocol:?} {operation:?}");
             }
         }
     }
