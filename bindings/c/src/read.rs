@@ -162,6 +162,8 @@ pub unsafe extern "C" fn dolium_type(
     // SAFETY: bytes as the caller promises.
     match store.store.kind(unsafe { bytes(key, key_length) }) {
         Ok(Some(Kind::String)) => c"string".as_ptr(),
+        Ok(Some(Kind::List)) => c"list".as_ptr(),
+        Ok(Some(Kind::Set)) => c"set".as_ptr(),
         Ok(None) => c"none".as_ptr(),
         Err(error) => {
             note(&error);

@@ -26,6 +26,8 @@ pub enum Error {
     NoServer,
     /// Writers won against this read too often, and no server is there to ask.
     Contended,
+    /// The key is there, but holds no string.
+    WrongType,
     /// The store has fewer databases.
     NoSuchDatabase {
         asked: u16,
@@ -64,6 +66,9 @@ impl std::fmt::Display for Error {
             }
             Error::Contended => f.write_str(
                 "this key is written to faster than it can be read, and there is no server to ask",
+            ),
+            Error::WrongType => f.write_str(
+                "the key holds no string: `type` says what, and `execute` runs the commands for it",
             ),
             Error::NoSuchDatabase { asked, databases } => {
                 write!(f, "there is no database {asked}: this store has 0 to {}", databases - 1)

@@ -5,7 +5,7 @@ use crate::clock::Clock;
 use crate::connect;
 use crate::error::Error;
 use crate::limits::PEEK_ATTEMPTS;
-use dolium_engine::{Contended, Db, Found, Kind, NEVER, Reader};
+use dolium_engine::{Contended, Copied, Db, Found, Kind, NEVER, Reader};
 use dolium_protocol::resp::Value;
 use std::os::fd::OwnedFd;
 use std::path::Path;
@@ -90,7 +90,7 @@ impl Store {
         self.len() == 0
     }
 
-    /// The value of a key.
+    /// The value of a key, if that is a string.
     pub fn get(&self, key: &[u8]) -> Result<Option<Vec<u8>>, Error> {
         let mut out = Vec::new();
         Ok(self.get_into(key, &mut out)?.then_some(out))
@@ -101,7 +101,9 @@ impl Store {
     pub fn get_into(&self, key: &[u8], out: &mut Vec<u8>) -> Result<bool, Error> {
         let reader = &self.shared.reader;
         match reader.copy(self.db, &reader.key(key), || self.clock.now(), out) {
-            Ok(is_there) => Ok(is_there),
+            Ok(Copied::Value) => Ok(true),
+            Ok(Copied::NoKey) => Ok(false),
+            Ok(Copied::OtherKind) => Err(Error::WrongType),
             Err(Contended) => {
                 let value = self.asked_for(key)?;
                 out.extend_from_slice(value.as_deref().unwrap_or_default());
@@ -110,7 +112,7 @@ impl Store {
         }
     }
 
-    /// The values of several keys, in order. Each is as of one moment, not all of the same.
+    /// The values of several keys, in order; as of MGET, none of a key that is no string. Each is as of one moment, not all of the same.
     pub fn get_many<K: AsRef<[u8]>>(&self, keys: &[K]) -> Result<Vec<Option<Vec<u8>>>, Error> {
         let mut values = Vec::with_capacity(keys.len());
         self.get_many_with(keys, |_, value| values.push(value.map(<[u8]>::to_vec)))?;
@@ -137,6 +139,7 @@ impl Store {
                 |number, read| match read {
                     Ok(value) => visit(first + number, value),
                     Err(Contended) => match self.asked_for(some[number].as_ref()) {
+                        Err(Error::WrongType) => visit(first + number, None),
                         Ok(value) => visit(first + number, value.as_deref()),
                         Err(error) => failure = Some(error),
                     },
@@ -211,6 +214,9 @@ impl Store {
             Ok(Value::Bulk(bytes)) => Ok(Some(bytes)),
             Ok(value) => {
                 let text = value.as_error().unwrap_or(b"the server's answer is no value");
+                if text.starts_with(b"WRONGTYPE") {
+                    return Err(Error::WrongType);
+                }
                 Err(Error::Command(String::from_utf8_lossy(text).into_owned()))
             }
             Err(Error::NoServer | Error::ServerGone) => Err(Error::Contended),

@@ -22,6 +22,15 @@ use std::os::fd::OwnedFd;
 /// Attempts to read one line of a scan.
 const LINE_ATTEMPTS_MAX: usize = 1000;
 
+/// What became of a read of a string.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Copied {
+    Value,
+    NoKey,
+    /// There is such a key, but it is no string.
+    OtherKind,
+}
+
 /// An attached arena. Any number of threads may share one.
 #[derive(Debug)]
 pub struct Reader {
@@ -92,13 +101,15 @@ impl Reader {
             let hit = hit.filter(|hit| !hit.item.is_due(now))?;
             let (found, int) = hit.item.found(hit.line.meta(hit.slot));
             head(&found, out);
-            hit.item.copy_value(int, out);
+            if hit.item.head.is_string() {
+                hit.item.copy_value(int, out);
+            }
             Some(found)
         })
     }
 
-    /// Appends the value of a key; false if there is none. The shortest way: `now` is asked only of
-    /// items with a deadline, and nothing but the bytes is looked at.
+    /// Appends the value of a string. The shortest way: `now` is asked only of items with a deadline,
+    /// and nothing but the bytes is looked at.
     #[inline(always)]
     pub fn copy(
         &self,
@@ -106,17 +117,20 @@ impl Reader {
         key: &Key<'_>,
         now: impl Fn() -> Millis,
         out: &mut Vec<u8>,
-    ) -> Result<bool, Contended> {
+    ) -> Result<Copied, Contended> {
         let start = out.len();
         self.view().read(db, key, |hit| {
             out.truncate(start);
             let Some(hit) = hit.filter(|hit| !hit.item.head.has_ttl() || !hit.item.is_due(now()))
             else {
-                return false;
+                return Copied::NoKey;
             };
+            if !hit.item.head.is_string() {
+                return Copied::OtherKind;
+            }
             let int = if hit.item.head.is_int() { hit.item.int() } else { 0 };
             hit.item.copy_value(int, out);
-            true
+            Copied::Value
         })
     }
 
@@ -135,7 +149,9 @@ impl Reader {
             let hit = hit.filter(|hit| !hit.item.is_due(now))?;
             let (found, int) = hit.item.found(hit.line.meta(hit.slot));
             let (start, end) = range(&found, out);
-            hit.item.copy_range(int, start, end, out);
+            if hit.item.head.is_string() {
+                hit.item.copy_range(int, start, end, out);
+            }
             Some(found)
         })
     }
@@ -144,7 +160,7 @@ impl Reader {
     pub const BATCH_KEYS: usize = BATCH_KEYS;
 
     /// Reads up to [`Reader::BATCH_KEYS`] keys, whose lines and items are fetched all at once, and
-    /// hands each value to `visit` in order, through `value`.
+    /// hands each value to `visit` in order, through `value`. A key that is no string has none.
     #[inline]
     pub fn get_batch<K: AsRef<[u8]>>(
         &self,
@@ -180,7 +196,8 @@ impl Reader {
                     value.clear();
                     let key = Key::from_parts(bytes, step.hash);
                     let found = self.get(db, &key, now, value, |_, _| ());
-                    visit(number, found.map(|found| found.is_some().then_some(&value[..])));
+                    let is_string = |found: Found| found.kind == Kind::String;
+                    visit(number, found.map(|f| f.is_some_and(is_string).then_some(&value[..])));
                 }
             }
         }

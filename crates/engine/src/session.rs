@@ -8,6 +8,7 @@ use crate::engine::Engine;
 use crate::guard::Guard;
 use crate::index::bucket::META_FREQUENCY;
 use crate::index::read::{Contended, Evidence, Hit, Shown, View, step};
+use crate::packed::Packed;
 use crate::sync::atomics::{AtomicBool, spin_turn};
 use crate::sync::lock;
 use crate::verbs::*;
@@ -56,6 +57,7 @@ impl Session {
     /// Appends the value to `out`, preceded by whatever `head` appends (a RESP length header, a
     /// Memcached VALUE line). `head` may run more than once: `out` is rewound before each run.
     /// `None`: no such key (or due), `out` unchanged. Counts as a use of the key.
+    /// Of a key that is no string only `head` is told; see `Found::kind` and [`Session::inspect`].
     #[inline(always)]
     pub fn get(
         &self,
@@ -70,7 +72,9 @@ impl Session {
             out.truncate(start);
             if let Some((hit, found, int)) = hit {
                 head(found, out);
-                hit.item.copy_value(int, out);
+                if hit.item.head.is_string() {
+                    hit.item.copy_value(int, out);
+                }
             }
         })
     }
@@ -89,8 +93,24 @@ impl Session {
             out.truncate(begin);
             if let Some((hit, found, int)) = hit {
                 let (start, end) = range(found, out);
-                hit.item.copy_range(int, start, end, out);
+                if hit.item.head.is_string() {
+                    hit.item.copy_range(int, start, end, out);
+                }
             }
+        })
+    }
+
+    /// Shows the bytes of a collection to its type's own code, which may run several times and must
+    /// put up with bytes that make no sense: only the last run counts. `None`: no such key.
+    pub fn inspect(
+        &self,
+        db: Db,
+        key: &Key<'_>,
+        now: Millis,
+        mut visit: impl FnMut(Option<(&Found, Packed<'_>)>),
+    ) -> Option<Found> {
+        self.look(db, key, now, |hit| {
+            visit(hit.map(|(hit, found, _)| (found, Packed::of(&hit.item))));
         })
     }
 
@@ -170,7 +190,9 @@ impl Session {
                         return false;
                     }
                     head(index, Some(&found), out);
-                    hit.item.copy_value(int, out);
+                    if hit.item.head.is_string() {
+                        hit.item.copy_value(int, out);
+                    }
                     shown = Some(Shown { hit, int, deadline: found.deadline });
                 }
             }

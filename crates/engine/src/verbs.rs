@@ -41,16 +41,59 @@ impl<'a> Key<'a> {
 #[repr(u8)]
 pub enum Kind {
     String = 0,
+    List = 1,
+    Set = 2,
 }
 
-/// How a string is stored. `Raw` marks bytes that Redis would hold in a growable buffer
-/// (the result of APPEND or SETRANGE) so that OBJECT ENCODING can answer as Redis does.
+impl Kind {
+    /// Of a code in an item's header. One that a reader met in a block that is being reused means
+    /// nothing, and is found out by its final check.
+    #[inline(always)]
+    pub(crate) fn from_code(code: u8) -> Kind {
+        match code {
+            0 => Kind::String,
+            1 => Kind::List,
+            _ => Kind::Set,
+        }
+    }
+
+    /// As TYPE and SCAN TYPE name it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Kind::String => "string",
+            Kind::List => "list",
+            Kind::Set => "set",
+        }
+    }
+}
+
+/// How a value is stored, in the words of OBJECT ENCODING. `Raw` marks bytes that Redis would hold
+/// in a growable buffer (the result of APPEND or SETRANGE). A collection's bytes are laid out by
+/// its type's own code, and the engine does not look into them; what its encoding says is what
+/// Redis would have made of such a collection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub enum Encoding {
     Bytes = 0,
     Int = 1,
     Raw = 2,
+    Quicklist = 3,
+    Intset = 4,
+    Hashtable = 5,
+}
+
+impl Encoding {
+    #[inline(always)]
+    pub(crate) fn from_code(code: u8) -> Encoding {
+        match code {
+            1 => Encoding::Int,
+            2 => Encoding::Raw,
+            3 => Encoding::Quicklist,
+            4 => Encoding::Intset,
+            5 => Encoding::Hashtable,
+            _ => Encoding::Bytes,
+        }
+    }
 }
 
 /// What a lookup tells of an item besides its bytes.
@@ -58,7 +101,8 @@ pub enum Encoding {
 pub struct Found {
     pub kind: Kind,
     pub encoding: Encoding,
-    /// Length of the value as a client sees it; for `Encoding::Int` the number of characters.
+    /// Length of the value as a client sees it; for `Encoding::Int` the number of characters, for
+    /// a collection the bytes that hold it.
     pub len: usize,
     /// Unix milliseconds, or [`NEVER`].
     pub deadline: Millis,
@@ -86,6 +130,8 @@ pub enum Value<'a> {
     Int(i64),
     /// The concatenation of the parts, stored with `Encoding::Raw`.
     Parts([&'a [u8]; 3]),
+    /// A collection of that kind, laid out by its type's own code.
+    Packed(Kind, Encoding, &'a [u8]),
 }
 
 /// The deadline of a stored value.
@@ -163,12 +209,26 @@ pub enum Event {
     /// A store that gives a new deadline (SET EX, GETEX): `set`, then `expire`.
     SetExpire,
     SetBit,
+    LPush,
+    RPush,
+    LPop,
+    RPop,
+    LSet,
+    LRem,
+    LTrim,
+    LInsert,
+    SAdd,
+    SRem,
+    SPop,
+    SInterStore,
+    SUnionStore,
+    SDiffStore,
 }
 
 impl Event {
     /// The event of a journal byte.
     pub fn from_code(code: u8) -> Option<Event> {
-        const ALL: [Event; 20] = [
+        const ALL: [Event; 34] = [
             Event::Set,
             Event::SetRange,
             Event::Append,
@@ -189,6 +249,20 @@ impl Event {
             Event::Quiet,
             Event::SetExpire,
             Event::SetBit,
+            Event::LPush,
+            Event::RPush,
+            Event::LPop,
+            Event::RPop,
+            Event::LSet,
+            Event::LRem,
+            Event::LTrim,
+            Event::LInsert,
+            Event::SAdd,
+            Event::SRem,
+            Event::SPop,
+            Event::SInterStore,
+            Event::SUnionStore,
+            Event::SDiffStore,
         ];
         ALL.get(usize::from(code).wrapping_sub(1)).copied()
     }

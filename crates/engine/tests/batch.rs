@@ -2,7 +2,7 @@
 #![cfg(not(miri))]
 
 use dolium_engine::{
-    Db, Deadline, Engine, EngineOptions, Event, Flags, Policy, Put, Reader, Session, Value,
+    Copied, Db, Deadline, Engine, EngineOptions, Event, Flags, Policy, Put, Reader, Session, Value,
 };
 use std::sync::Arc;
 
@@ -44,8 +44,8 @@ fn singly(reader: &Reader, keys: &[String], now: u64) -> Vec<Option<Vec<u8>>> {
         let is_there = reader.copy(Db(0), &key, || now, &mut out).unwrap();
         let mut same = b"before".to_vec();
         let found = reader.get(Db(0), &key, now, &mut same, |_, _| ()).unwrap();
-        assert_eq!((is_there, &out), (found.is_some(), &same));
-        is_there.then(|| out.split_off(6))
+        assert_eq!((is_there == Copied::Value, &out), (found.is_some(), &same));
+        found.map(|_| out.split_off(6))
     };
     keys.iter().map(read).collect()
 }

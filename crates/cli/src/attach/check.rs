@@ -8,7 +8,7 @@
 
 use super::{Place, fail, top};
 use clap::Args;
-use dolium_attach::{Error, Found, Store};
+use dolium_attach::{Error, Found, Kind, Store};
 use std::collections::HashSet;
 use std::process::ExitCode;
 
@@ -97,8 +97,16 @@ fn look_through(db: &Store) -> Result<Tally, Error> {
             }
             tally.keys += 1;
             tally.with_deadline += u64::from(found.deadline != 0);
+            if found.kind != Kind::String {
+                tally.value_bytes += found.len as u64;
+                continue;
+            }
             value.clear();
-            let is_there = db.get_into(&key, &mut value)?;
+            let is_there = match db.get_into(&key, &mut value) {
+                // Another value has taken the key meanwhile.
+                Err(Error::WrongType) => continue,
+                read => read?,
+            };
             tally.value_bytes += value.len() as u64;
             if is_there && value.len() == found.len {
                 continue;
@@ -106,7 +114,10 @@ fn look_through(db: &Store) -> Result<Tally, Error> {
             // Changed, removed or due meanwhile: all that counts is whether it is consistent now.
             value.clear();
             let now = db.peek(&key)?;
-            let is_there = db.get_into(&key, &mut value)?;
+            let is_there = match db.get_into(&key, &mut value) {
+                Err(Error::WrongType) => continue,
+                read => read?,
+            };
             let is_same = now.map(|found| found.len) == is_there.then_some(value.len());
             if !is_same && db.counters().engine.changes == changes {
                 let key = key.escape_ascii();

@@ -16,6 +16,8 @@ const METHODS: &str = "GET, HEAD, PUT, DELETE";
 const BAD_METHOD: &str = "A key can be read by GET or HEAD, stored by PUT and removed by DELETE.";
 const BAD_TTL: &str = "Dolium-Ttl-Ms must be a number of milliseconds, 1 or more.";
 const BAD_TYPE: &str = "Only values of type string can be stored over HTTP.";
+const NOT_A_STRING: &str =
+    "The key holds a value of the type that Dolium-Type names; only strings can be read over HTTP.";
 const FULL: &str = "The server's memory is full and its policy found nothing to evict.";
 const KEY_TOO_LONG: &str = "The key is longer than 65535 bytes.";
 const VALUE_TOO_LONG: &str = "The value is longer than 512 MB.";
@@ -36,7 +38,10 @@ pub(super) fn run(context: &mut HttpContext<'_>, request: &Request<'_>, db: Db, 
 fn read(context: &mut HttpContext<'_>, request: &Request<'_>, db: Db, name: &[u8]) {
     let (session, now, start) = (context.session, context.now, context.out.len());
     let key = session.engine().key(name);
-    give_unique(context, db, &key);
+    let kind = session.peek(db, &key, now).map_or(Kind::String, |found| found.kind);
+    if kind == Kind::String {
+        give_unique(context, db, &key);
+    }
     let head = |found: &Found, out: &mut Vec<u8>| {
         let mut response = Response::new(out, 200)
             .header("Content-Type", "application/octet-stream")
@@ -61,6 +66,12 @@ fn read(context: &mut HttpContext<'_>, request: &Request<'_>, db: Db, name: &[u8
     let condition = Condition::of(request);
     match found {
         None => refuse(context.out, request, 404, MISSING),
+        Some(Found { kind, .. }) if kind != Kind::String => {
+            context.out.truncate(start);
+            refuse_with(context.out, request, 409, NOT_A_STRING, |response| {
+                response.header("Dolium-Type", kind.name())
+            });
+        }
         Some(found) if !condition.match_holds(Some(found.unique)) => {
             context.out.truncate(start);
             refuse(context.out, request, 412, CHANGED);

@@ -7,7 +7,7 @@
 use super::store::Outcome;
 use super::{Count, McContext};
 use crate::context::Flow;
-use dolium_engine::{Deadline, Event, Flags, Key, Put, Value};
+use dolium_engine::{Deadline, Event, Flags, Key, Kind, Put, Value};
 use dolium_protocol::memcache::write;
 use dolium_protocol::number::{Decimal, parse_digits};
 
@@ -82,7 +82,7 @@ pub(super) fn count(
         context.tally.add(if step.incr { Count::IncrMiss } else { Count::DecrMiss });
         return Err(Fault::Refused(Outcome::NotFound));
     };
-    if found.len == 0 || found.len > NUMBER_BYTES_MAX {
+    if found.kind != Kind::String || found.len == 0 || found.len > NUMBER_BYTES_MAX {
         return Err(Fault::NonNumeric);
     }
     if step.cas != 0 && step.cas != found.unique {

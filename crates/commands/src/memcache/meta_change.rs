@@ -39,6 +39,7 @@ pub(super) fn set(context: &mut McContext<'_>, command: &Command<'_>) {
         Outcome::Exists => (b"EX", 0),
         Outcome::NotFound => (b"NF", 0),
         Outcome::NoMemory => return write::line(context.out, retrieve::NO_MEMORY),
+        Outcome::NotAString => return write::line(context.out, retrieve::NOT_A_STRING),
         Outcome::TooLarge => {
             return dolium_protocol::memcache::Refusal::TooLarge.write(context.out);
         }

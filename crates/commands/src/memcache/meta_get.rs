@@ -66,6 +66,11 @@ fn read(context: &mut McContext<'_>, command: &Command<'_>, key: &Key<'_>) -> bo
         miss(context, command);
         return true;
     };
+    if flags.has(b'v') && found.kind != Kind::String {
+        context.out.truncate(start);
+        write::line(context.out, retrieve::NOT_A_STRING);
+        return true;
+    }
     if found.marks != 0 || flags.has(b'c') && found.unique == 0 {
         context.out.truncate(start);
         return false;
@@ -105,6 +110,11 @@ fn change(
             return Ok(false);
         }
         guard.put(db, key, &Put::plain(Value::Bytes(b"")))?;
+    }
+    let is_string = |found: Found| found.kind == Kind::String;
+    if flags.has(b'v') && !guard.find(db, key).is_some_and(is_string) {
+        write::line(context.out, retrieve::NOT_A_STRING);
+        return Ok(true);
     }
     let unique = if flags.has(b'c') { guard.unique(db, key)? } else { 0 };
     let Some(found) = guard.find(db, key) else { return Ok(false) };

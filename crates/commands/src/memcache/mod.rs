@@ -112,8 +112,11 @@ pub fn run(context: &mut McContext<'_>, request: &Request<'_>) -> Flow {
 fn text(context: &mut McContext<'_>, command: Command<'_>) -> Flow {
     let (reply, noreply) = match command {
         Command::Get { keys, cas } => {
+            let start = context.out.len();
             for key in keys {
-                retrieve::get(context, key, cas);
+                if !retrieve::get(context, key, cas) {
+                    return not_a_string(context, start);
+                }
             }
             write::end(context.out);
             return Flow::Continue;
@@ -131,13 +134,25 @@ fn text(context: &mut McContext<'_>, command: Command<'_>) -> Flow {
     Flow::Continue
 }
 
+/// One of the keys holds a list or a set: that is the whole reply, because a client that found its
+/// key missing would go and make it anew.
+#[cold]
+fn not_a_string(context: &mut McContext<'_>, start: usize) -> Flow {
+    context.out.truncate(start);
+    write::line(context.out, retrieve::NOT_A_STRING);
+    Flow::Continue
+}
+
 /// The commands that are not asked for by the million.
 fn text_other(context: &mut McContext<'_>, command: Command<'_>) -> Flow {
     let (reply, noreply) = match command {
         Command::GetAndTouch { exptime, keys, cas } => {
             let life = context.life(exptime);
+            let start = context.out.len();
             for key in keys {
-                retrieve::get_and_touch(context, key, cas, life);
+                if !retrieve::get_and_touch(context, key, cas, life) {
+                    return not_a_string(context, start);
+                }
             }
             write::end(context.out);
             return Flow::Continue;

@@ -5,7 +5,7 @@
 
 use super::exptime::Life;
 use super::{Count, McContext};
-use dolium_engine::{Event, Key, StoreError};
+use dolium_engine::{Event, Key, Kind, StoreError};
 use dolium_protocol::memcache::write;
 
 /// Bytes of an empty item beside its key, generously.
@@ -13,9 +13,12 @@ pub(super) const NEW_ITEM_BYTES: usize = 64;
 /// What a client is told when there is no memory for a new form of an item it asked for.
 pub(super) const NO_MEMORY: &str = "SERVER_ERROR out of memory storing object";
 
-/// Appends the item of a key, if there is one.
+/// What a client is told of a key that Redis clients have made a list or a set of.
+pub(super) const NOT_A_STRING: &str = "SERVER_ERROR the key holds a value of another type";
+
+/// Appends the item of a key, if there is one. False: the key holds no string.
 #[inline]
-pub(super) fn get(context: &mut McContext<'_>, key: &[u8], cas: bool) {
+pub(super) fn get(context: &mut McContext<'_>, key: &[u8], cas: bool) -> bool {
     let name = context.session.engine().key(key);
     let start = context.out.len();
     let found = context.session.get(context.db, &name, context.now, context.out, |found, out| {
@@ -23,6 +26,7 @@ pub(super) fn get(context: &mut McContext<'_>, key: &[u8], cas: bool) {
     });
     context.tally.add(Count::Get);
     match found {
+        Some(found) if found.kind != Kind::String => return false,
         Some(found) if !cas || found.unique != 0 => {
             write::block_end(context.out);
             context.tally.add(Count::GetHit);
@@ -34,6 +38,7 @@ pub(super) fn get(context: &mut McContext<'_>, key: &[u8], cas: bool) {
         }
         None => context.tally.add(Count::GetMiss),
     }
+    true
 }
 
 /// As [`get`], for an item whose unique number has to be made first. Without memory for it the
@@ -43,6 +48,11 @@ fn get_with_unique(context: &mut McContext<'_>, key: &[u8]) -> bool {
     let name = context.session.engine().key(key);
     context.make_room_to_rewrite(&name);
     let mut guard = context.session.write(context.db, &name, context.now);
+    // Redis clients may have made something else of it since.
+    let is_string = guard.find(context.db, &name).is_some_and(|found| found.kind == Kind::String);
+    if !is_string {
+        return false;
+    }
     let Ok(unique) = guard.unique(context.db, &name) else { return false };
     let Some(found) = guard.find(context.db, &name) else { return false };
     write::value_header(context.out, key, found.flags, found.len, Some(unique));
@@ -51,16 +61,25 @@ fn get_with_unique(context: &mut McContext<'_>, key: &[u8]) -> bool {
     true
 }
 
-/// Appends the item of a key, if there is one, and gives it a new time to live.
-pub(super) fn get_and_touch(context: &mut McContext<'_>, key: &[u8], cas: bool, life: Life) {
+/// Appends the item of a key, if there is one, and gives it a new time to live. False: the key
+/// holds no string.
+pub(super) fn get_and_touch(
+    context: &mut McContext<'_>,
+    key: &[u8],
+    cas: bool,
+    life: Life,
+) -> bool {
     let name = context.session.engine().key(key);
     context.make_room_to_rewrite(&name);
     let mut guard = context.session.write(context.db, &name, context.now);
     context.tally.add(Count::Touch);
+    if guard.find(context.db, &name).is_some_and(|found| found.kind != Kind::String) {
+        return false;
+    }
     let unique = if cas { guard.unique(context.db, &name) } else { Ok(0) };
     let (Ok(unique), Some(found)) = (unique, guard.find(context.db, &name)) else {
         context.tally.add(Count::TouchMiss);
-        return;
+        return true;
     };
     context.tally.add(Count::TouchHit);
     let start = context.out.len();
@@ -76,6 +95,7 @@ pub(super) fn get_and_touch(context: &mut McContext<'_>, key: &[u8], cas: bool, 
     if renewed.is_err() {
         context.out.truncate(start);
     }
+    true
 }
 
 /// Gives an item a new time to live.

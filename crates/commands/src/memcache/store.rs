@@ -63,6 +63,8 @@ pub(super) enum Outcome {
     NotFound,
     NoMemory,
     TooLarge,
+    /// Nothing can be put behind or before a list or a set.
+    NotAString,
 }
 
 #[inline]
@@ -79,6 +81,7 @@ pub(super) fn text(
         Outcome::NotFound => "NOT_FOUND",
         Outcome::NoMemory => retrieve::NO_MEMORY,
         Outcome::TooLarge => "SERVER_ERROR object too large for cache",
+        Outcome::NotAString => retrieve::NOT_A_STRING,
     }
 }
 
@@ -203,6 +206,7 @@ fn conditional(
             context.tally.add(Count::CasBad);
             Err(Outcome::Exists)
         }
+        Mode::Append | Mode::Prepend if found.kind != Kind::String => Err(Outcome::NotAString),
         Mode::Append | Mode::Prepend if order.cas != 0 && !matches => Err(Outcome::Exists),
         Mode::Append | Mode::Prepend => Ok(extend(guard, db, name, order, data, unique)),
     }

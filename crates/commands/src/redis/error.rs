@@ -17,6 +17,8 @@ pub enum CommandError {
     OffsetOutOfRange,
     StringTooLong,
     NoSuchKey,
+    /// The key is there, but not of the type that the command is for.
+    WrongType,
     SameObject,
     DbIndex,
     /// Of the command whose name this is.
@@ -56,6 +58,9 @@ impl Display for CommandError {
             E::OffsetOutOfRange => f.write_str("ERR offset is out of range"),
             E::StringTooLong => {
                 f.write_str("ERR string exceeds maximum allowed size (proto-max-bulk-len)")
+            }
+            E::WrongType => {
+                f.write_str("WRONGTYPE Operation against a key holding the wrong kind of value")
             }
             E::NoSuchKey => f.write_str("ERR no such key"),
             E::SameObject => f.write_str("ERR source and destination objects are the same"),

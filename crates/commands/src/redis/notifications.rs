@@ -17,6 +17,8 @@ const KEYSPACE: u16 = 1;
 const KEYEVENT: u16 = 1 << 1;
 const GENERIC: u16 = 1 << 2;
 const STRING: u16 = 1 << 3;
+const LIST: u16 = 1 << 4;
+const SET: u16 = 1 << 5;
 const EXPIRED: u16 = 1 << 9;
 const EVICTED: u16 = 1 << 10;
 
@@ -24,8 +26,8 @@ const EVICTED: u16 = 1 << 10;
 const CLASSES: [(u8, u16); 10] = [
     (b'g', GENERIC),
     (b'$', STRING),
-    (b'l', 1 << 4),
-    (b's', 1 << 5),
+    (b'l', LIST),
+    (b's', SET),
     (b'h', 1 << 6),
     (b'z', 1 << 7),
     (b'x', EXPIRED),
@@ -98,6 +100,20 @@ fn named(event: Event) -> &'static [(u16, &'static str)] {
         Event::SetExpire => &[(STRING, "set"), (GENERIC, "expire")],
         Event::SetRange => &[(STRING, "setrange")],
         Event::SetBit => &[(STRING, "setbit")],
+        Event::LPush => &[(LIST, "lpush")],
+        Event::RPush => &[(LIST, "rpush")],
+        Event::LPop => &[(LIST, "lpop")],
+        Event::RPop => &[(LIST, "rpop")],
+        Event::LSet => &[(LIST, "lset")],
+        Event::LRem => &[(LIST, "lrem")],
+        Event::LTrim => &[(LIST, "ltrim")],
+        Event::LInsert => &[(LIST, "linsert")],
+        Event::SAdd => &[(SET, "sadd")],
+        Event::SRem => &[(SET, "srem")],
+        Event::SPop => &[(SET, "spop")],
+        Event::SInterStore => &[(SET, "sinterstore")],
+        Event::SUnionStore => &[(SET, "sunionstore")],
+        Event::SDiffStore => &[(SET, "sdiffstore")],
         Event::Append => &[(STRING, "append")],
         Event::IncrBy => &[(STRING, "incrby")],
         Event::IncrByFloat => &[(STRING, "incrbyfloat")],

@@ -93,6 +93,15 @@ impl Mem<'_> {
         self.words.store_unaligned(at as u64, bytes);
     }
 
+    /// Stores bytes at any offset into a block whose readers have been told to wait.
+    #[inline]
+    pub fn store_bytes(self, at: usize, bytes: &[u8]) {
+        #[cfg(all(target_arch = "x86_64", not(any(miri, shuttle, loom))))]
+        self.words.store_unaligned(at as u64, bytes);
+        #[cfg(not(all(target_arch = "x86_64", not(any(miri, shuttle, loom)))))]
+        self.words.store_bytes(at as u64, bytes);
+    }
+
     #[inline(always)]
     pub fn copy_out(self, at: usize, len: usize, out: &mut Vec<u8>) {
         self.words.copy_out(at as u64, len, out);

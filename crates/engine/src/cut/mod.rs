@@ -23,7 +23,7 @@ use crate::sync::atomics::Ordering::{Acquire, Relaxed, Release};
 use crate::sync::atomics::{AtomicBool, AtomicU64};
 use crate::sync::blocking::RwLock;
 use crate::sync::lock;
-use crate::verbs::{Db, Millis};
+use crate::verbs::{Db, Encoding, Kind, Millis};
 use std::sync::Arc;
 
 /// All lines that hold items.
@@ -41,7 +41,8 @@ pub struct CutItem {
     pub value: Vec<u8>,
     pub deadline: Millis,
     pub flags: u32,
-    pub raw: bool,
+    pub kind: Kind,
+    pub encoding: Encoding,
 }
 
 /// Where writers hand over what the cut has not read yet. Called with shard locks held: it may
@@ -207,7 +208,8 @@ impl Engine {
                 value,
                 deadline: item.deadline(),
                 flags: item.client_flags(),
-                raw: item.is_raw(),
+                kind: item.head.kind(),
+                encoding: item.head.encoding(),
             });
         }
     }

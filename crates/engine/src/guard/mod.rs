@@ -10,6 +10,7 @@
 //! Locks are taken in the order of their addresses, so that two guards never wait for each other.
 
 mod lookup;
+mod patch;
 mod put;
 mod remove;
 mod rewrite;
@@ -165,6 +166,11 @@ impl<'s> Guard<'s> {
     /// A guard on a shard whose lock was taken with `try_acquire` (maintenance).
     pub(crate) fn adopt(session: &'s Session, shard: Shard<'_>, now: Millis) -> Guard<'s> {
         Guard { session, now, held: Held::One(shard.at) }
+    }
+
+    /// Has this guard alone made readers of the shard wait (`Shard::flip_several`)?
+    fn holds_one(&self) -> bool {
+        matches!(self.held, Held::One(_))
     }
 
     /// Whether this guard, or the transaction it is part of, holds a shard.

@@ -59,7 +59,8 @@ impl<'s> Guard<'s> {
                 value: plan.value,
                 deadline: plan.deadline,
                 flags: plan.client_flags,
-                raw: matches!(put.value, Value::Parts(_)),
+                kind: plan.head.kind(),
+                encoding: plan.head.encoding(),
                 created: spot.is_none(),
             },
         );
@@ -96,7 +97,8 @@ impl<'s> Guard<'s> {
                 value: [b"", b"", b""],
                 deadline: plan.deadline,
                 flags: 0,
-                raw: false,
+                kind: Kind::String,
+                encoding: Encoding::Int,
                 created: false,
             },
         );
@@ -185,6 +187,7 @@ fn plan<'a>(key: &[u8], put: &Put<'a>, spot: Option<&Spot<'_>>) -> Result<Plan<'
         Value::Bytes(bytes) => (Encoding::Bytes, 0, [bytes, b"", b""]),
         Value::Int(int) => (Encoding::Int, int, [&b""[..], b"", b""]),
         Value::Parts(parts) => (Encoding::Raw, 0, parts),
+        Value::Packed(_, encoding, bytes) => (encoding, 0, [bytes, b"", b""]),
     };
     let value_len = value.iter().map(|part| part.len()).sum::<usize>();
     if value_len > VALUE_BYTES_MAX {
@@ -201,6 +204,9 @@ fn plan<'a>(key: &[u8], put: &Put<'a>, spot: Option<&Spot<'_>>) -> Result<Plan<'
     };
     let ext = put.unique || client_flags != 0;
     let mut head = Head::plan(encoding, key.len(), value_len, deadline != NEVER, ext);
+    if let Value::Packed(kind, ..) = put.value {
+        head.set_kind(kind);
+    }
     head.set_marks(put.marks);
     Ok(Plan { head, int, deadline, client_flags, value })
 }

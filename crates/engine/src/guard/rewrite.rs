@@ -96,6 +96,7 @@ impl<'s> Guard<'s> {
             deadline != NEVER,
             ext,
         );
+        head.set_kind(old.head.kind());
         head.set_marks(old.head.marks());
         let int = if head.is_int() { old.int() } else { 0 };
         let mut value = Vec::new();

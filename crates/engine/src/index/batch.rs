@@ -150,7 +150,8 @@ impl<'a> View<'a> {
             return None;
         }
         let item = Item::at(self.words, step.item_at)?;
-        if item.head.is_int() || item.head.size() > PLAIN_BYTES_MAX || !item.has_key(key) {
+        let is_plain = item.head.is_string() && !item.head.is_int();
+        if !is_plain || item.head.size() > PLAIN_BYTES_MAX || !item.has_key(key) {
             return None;
         }
         let is_due = item.is_due(now);

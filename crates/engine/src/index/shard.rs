@@ -97,7 +97,8 @@ impl<'a> Shard<'a> {
         self.words.u64_at(self.at + 72).load(Acquire)
     }
 
-    /// Before and after a write of several keys, under the lock. `get_many` reads it.
+    /// Before and after a write of several keys, or of several words of one item, under the lock:
+    /// while the number is odd, no read of the shard succeeds.
     pub fn flip_several(&self) {
         let word = self.words.u64_at(self.at + 72);
         word.store(word.load(Relaxed) + 1, Release);

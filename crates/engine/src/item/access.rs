@@ -7,7 +7,7 @@
 use crate::arena::Mem;
 use crate::item::Head;
 use crate::sync::atomics::Ordering::{Acquire, Relaxed, Release};
-use crate::verbs::{Encoding, Found, Kind, Millis, NEVER};
+use crate::verbs::{Found, Millis, NEVER};
 
 /// An item at a place. Its extent lies within the arena.
 #[derive(Clone, Copy, Debug)]
@@ -122,7 +122,7 @@ impl<'a> Item<'a> {
             (0, 0, 0)
         };
         let found = Found {
-            kind: Kind::String,
+            kind: self.head.kind(),
             encoding: self.head.encoding(),
             len,
             deadline: self.deadline(),
@@ -168,10 +168,6 @@ impl<'a> Item<'a> {
         self.words
             .u64_at(self.at)
             .store(self.load(0) & !0xff00 | u64::from(head.flags) << 8, Release);
-    }
-
-    pub fn is_raw(&self) -> bool {
-        self.head.encoding() == Encoding::Raw
     }
 }
 

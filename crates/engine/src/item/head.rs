@@ -124,11 +124,23 @@ impl Head {
     }
 
     pub fn encoding(&self) -> Encoding {
-        match self.encoding_code {
-            1 => Encoding::Int,
-            2 => Encoding::Raw,
-            _ => Encoding::Bytes,
-        }
+        Encoding::from_code(self.encoding_code)
+    }
+
+    #[inline(always)]
+    pub fn kind(&self) -> Kind {
+        Kind::from_code(self.kind_code)
+    }
+
+    /// For the head of a collection, which `plan` takes for a string.
+    pub fn set_kind(&mut self, kind: Kind) {
+        self.kind_code = kind as u8;
+    }
+
+    /// A string: what a read by `get` may show.
+    #[inline(always)]
+    pub fn is_string(&self) -> bool {
+        self.kind_code == Kind::String as u8
     }
 
     /// Where the integer lies (if there is one): right after the header, so that it is one word.

@@ -10,7 +10,7 @@
 //!   8 u32 bytes of the record | u16 database << 32 | u8 event << 48 | u8 effect << 56
 //!  16 u64  deadline, or the other database of SWAPDB
 //!  24 u32 key bytes | u32 value bytes << 32
-//!  32 u32 client flags | 1 << 32 if raw | 1 << 33 if more pieces follow | 1 << 34 if new
+//!  32 u32 client flags | 1 << 33 if more pieces follow | 1 << 34 if new | u8 kind:4, encoding:4 << 40
 //!  40 u64  position of the first piece
 //!  48      key, value, zeros up to a word
 //! ```
@@ -25,13 +25,13 @@ use crate::arena::Mem;
 use crate::sync::atomics::Ordering::{AcqRel, Acquire, Relaxed, Release};
 use crate::sync::atomics::{AtomicU64, fence, spin_turn, yield_turn};
 use crate::sync::blocking::Mutex;
-use crate::verbs::{Db, Event, Millis};
+use crate::verbs::{Db, Encoding, Event, Kind, Millis};
 use std::sync::Arc;
 
 pub(crate) const RECORD_HEADER_BYTES: usize = 48;
-const RAW_BIT: u64 = 1 << 32;
 const MORE_BIT: u64 = 1 << 33;
 const CREATED_BIT: u64 = 1 << 34;
+const FORM_SHIFT: u32 = 40;
 
 /// What happens when a reader of changes falls behind by the whole ring.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -50,7 +50,8 @@ pub(crate) enum Entry<'a> {
         value: [&'a [u8]; 3],
         deadline: Millis,
         flags: u32,
-        raw: bool,
+        kind: Kind,
+        encoding: Encoding,
         created: bool,
     },
     Deadline(Millis),
@@ -132,18 +133,20 @@ impl Journal {
     pub fn append(&self, mem: Mem<'_>, db: Db, event: Event, key: &[u8], entry: &Entry<'_>) {
         let mut text = [0u8; 20];
         let (parts, second, flags) = match entry {
-            Entry::Put { int: Some(int), deadline, flags, created, .. } => {
-                use std::io::Write;
-                let mut rest = &mut text[..];
-                write!(rest, "{int}").expect("an i64 has at most 20 characters");
-                let used = 20 - rest.len();
-                let flags = u64::from(*flags) | if *created { CREATED_BIT } else { 0 };
-                ([&text[..used], b"", b""], *deadline, flags)
-            }
-            Entry::Put { value, deadline, flags, raw, created, .. } => {
-                let raw = if *raw { RAW_BIT } else { 0 };
+            Entry::Put { int, value, deadline, flags, kind, encoding, created } => {
+                let parts = match int {
+                    None => *value,
+                    Some(int) => {
+                        use std::io::Write;
+                        let mut rest = &mut text[..];
+                        write!(rest, "{int}").expect("an i64 has at most 20 characters");
+                        let used = 20 - rest.len();
+                        [&text[..used], b"", b""]
+                    }
+                };
+                let form = u64::from(*kind as u8) | u64::from(*encoding as u8) << 4;
                 let created = if *created { CREATED_BIT } else { 0 };
-                (*value, *deadline, u64::from(*flags) | raw | created)
+                (parts, *deadline, u64::from(*flags) | form << FORM_SHIFT | created)
             }
             Entry::Deadline(deadline) => ([&b""[..]; 3], *deadline, 0),
             Entry::SwapDb(other) => ([&b""[..]; 3], u64::from(other.0), 0),

@@ -1,11 +1,11 @@
 //! Reading changes in order.
 
-use super::{CREATED_BIT, Delivery, MORE_BIT, RAW_BIT, RECORD_HEADER_BYTES, Ring};
+use super::{CREATED_BIT, Delivery, FORM_SHIFT, MORE_BIT, RECORD_HEADER_BYTES, Ring};
 use crate::arena::Mem;
 use crate::engine::Engine;
 use crate::sync::atomics::Ordering::{Acquire, Relaxed, Release};
 use crate::sync::atomics::{AtomicU64, fence};
-use crate::verbs::{Db, Event, Millis};
+use crate::verbs::{Db, Encoding, Event, Kind, Millis};
 use std::collections::HashMap;
 use std::sync::Arc;
 
@@ -25,8 +25,8 @@ pub enum Effect {
         value: Vec<u8>,
         deadline: Millis,
         flags: u32,
-        /// The result of an append or a splice: see [`crate::Encoding::Raw`].
-        raw: bool,
+        kind: Kind,
+        encoding: Encoding,
         /// The key was not there before.
         created: bool,
     },
@@ -157,7 +157,8 @@ impl ChangeReader {
                 value,
                 deadline: record.second,
                 flags: record.flags as u32,
-                raw: record.flags & RAW_BIT != 0,
+                kind: Kind::from_code((record.flags >> FORM_SHIFT) as u8 & 0x0f),
+                encoding: Encoding::from_code((record.flags >> (FORM_SHIFT + 4)) as u8 & 0x0f),
                 created: record.flags & CREATED_BIT != 0,
             },
             2 => Effect::Deadline(record.second),

@@ -4,7 +4,6 @@ use crate::context::Context;
 use crate::limits::{KEYS_STEP, SCAN_COUNT_DEFAULT};
 use crate::redis::error::CommandError;
 use crate::redis::glob::{self, Case};
-use crate::redis::key::presence::kind_name;
 use crate::redis::number::{cursor, integer};
 use crate::redis::row::{Call, Outcome};
 use dolium_protocol::number::Decimal;
@@ -81,7 +80,7 @@ pub fn scan(ctx: &mut Context<'_>, call: &Call<'_>) -> Outcome {
     let options = ScanOptions::parse(&call.args)?;
     let mut names: Vec<Vec<u8>> = Vec::new();
     let next = ctx.session.scan(ctx.db(), cursor, options.count, ctx.now, |name, found| {
-        let named = |kind: &[u8]| kind.eq_ignore_ascii_case(kind_name(found.kind).as_bytes());
+        let named = |kind: &[u8]| kind.eq_ignore_ascii_case(found.kind.name().as_bytes());
         if options.pattern.is_none_or(|p| glob::matches(p, name, Case::Sensitive))
             && options.kind.is_none_or(named)
         {

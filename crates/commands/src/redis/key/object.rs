@@ -21,6 +21,9 @@ fn encoding_name(found: &Found) -> &'static str {
         Encoding::Int => "int",
         Encoding::Bytes if found.len <= EMBSTR_BYTES_MAX => "embstr",
         Encoding::Bytes | Encoding::Raw => "raw",
+        Encoding::Quicklist => "quicklist",
+        Encoding::Intset => "intset",
+        Encoding::Hashtable => "hashtable",
     }
 }
 

@@ -2,7 +2,6 @@
 
 use crate::context::Context;
 use crate::redis::row::{Call, Outcome};
-use dolium_engine::Kind;
 
 pub fn exists(ctx: &mut Context<'_>, call: &Call<'_>) -> Outcome {
     let (db, now) = (ctx.db(), ctx.now);
@@ -23,13 +22,6 @@ pub fn touch(ctx: &mut Context<'_>, call: &Call<'_>) -> Outcome {
 
 pub fn type_of(ctx: &mut Context<'_>, call: &Call<'_>) -> Outcome {
     let found = ctx.session.peek(ctx.db(), &call.key(), ctx.now);
-    ctx.reply().simple(found.map_or("none", |found| kind_name(found.kind)));
+    ctx.reply().simple(found.map_or("none", |found| found.kind.name()));
     Ok(())
-}
-
-/// As TYPE and SCAN TYPE name it.
-pub fn kind_name(kind: Kind) -> &'static str {
-    match kind {
-        Kind::String => "string",
-    }
 }

@@ -5,7 +5,7 @@ use crate::redis::error::CommandError;
 use crate::redis::number::database;
 use crate::redis::row::{Call, Outcome};
 use dolium_engine::{
-    Db, Deadline, Encoding, Event, Flags, Found, Guard, Key, NEVER, Put, StoreError, Value,
+    Db, Deadline, Encoding, Event, Flags, Found, Guard, Key, Kind, NEVER, Put, StoreError, Value,
 };
 
 /// A key in a database.
@@ -130,6 +130,7 @@ fn duplicate(
         encoding => {
             guard.value(from.0, &from.1, &mut bytes);
             match encoding {
+                _ if found.kind != Kind::String => Value::Packed(found.kind, encoding, &bytes),
                 Encoding::Raw => Value::Parts([&bytes, b"", b""]),
                 _ => Value::Bytes(&bytes),
             }

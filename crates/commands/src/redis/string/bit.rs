@@ -11,7 +11,7 @@ use crate::limits::STRING_BYTES_MAX;
 use crate::redis::error::CommandError;
 use crate::redis::number::parse_i64;
 use crate::redis::row::{Call, Outcome};
-use crate::redis::string::keeping;
+use crate::redis::string::{keeping, string};
 use dolium_engine::{Event, Value};
 
 /// Where a bit is.
@@ -43,7 +43,7 @@ pub fn setbit(ctx: &mut Context<'_>, call: &Call<'_>) -> Outcome {
     ctx.make_room(key.bytes().len() + before.max(bit.byte + 1))?;
     let mut guard = ctx.session.write(db, &key, ctx.now);
     let mut bytes = Vec::new();
-    if guard.find(db, &key).is_some() {
+    if guard.find(db, &key).map(string).transpose()?.is_some() {
         guard.value(db, &key, &mut bytes);
     }
     let len = bytes.len();
@@ -67,11 +67,12 @@ pub fn getbit(ctx: &mut Context<'_>, call: &Call<'_>) -> Outcome {
     let bit = Bit::at(call.args.arg(2))?;
     let (db, key, begin) = (ctx.client.db, call.key(), ctx.out.len());
     // The byte passes through the output, from which it is taken again.
-    ctx.session.get_range(db, &key, ctx.now, ctx.out, |found, _| {
+    let found = ctx.session.get_range(db, &key, ctx.now, ctx.out, |found, _| {
         if bit.byte < found.len { (bit.byte, bit.byte + 1) } else { (0, 0) }
     });
     let byte = ctx.out.get(begin).copied().unwrap_or(0);
     ctx.out.truncate(begin);
+    found.map(string).transpose()?;
     ctx.reply().int(i64::from(byte & bit.mask != 0));
     Ok(())
 }

@@ -5,7 +5,7 @@ use crate::redis::error::CommandError;
 use crate::redis::long_double::LongDouble;
 use crate::redis::number::{integer, parse_i64};
 use crate::redis::row::{Call, Outcome};
-use crate::redis::string::keeping;
+use crate::redis::string::{keeping, string};
 use dolium_engine::{Db, Event, Guard, Key, Value};
 
 pub fn incr(ctx: &mut Context<'_>, call: &Call<'_>) -> Outcome {
@@ -43,15 +43,19 @@ fn add(ctx: &mut Context<'_>, call: &Call<'_>, by: i64) -> Outcome {
 
 /// The integer that a value's text is; no value counts as 0.
 fn text_as_integer(guard: &mut Guard<'_>, db: Db, key: &Key<'_>) -> Result<i64, CommandError> {
+    if guard.find(db, key).map(string).transpose()?.is_none() {
+        return Ok(0);
+    }
     let mut text = Vec::new();
-    if guard.value(db, key, &mut text) { integer(&text) } else { Ok(0) }
+    guard.value(db, key, &mut text);
+    integer(&text)
 }
 
 pub fn incrbyfloat(ctx: &mut Context<'_>, call: &Call<'_>) -> Outcome {
     let (db, key) = (ctx.db(), call.key());
     ctx.make_room(key.bytes().len() + call.args.arg(2).len())?;
     let mut guard = ctx.session.write(db, &key, ctx.now);
-    let old = match guard.find(db, &key) {
+    let old = match guard.find(db, &key).map(string).transpose()? {
         None => LongDouble::ZERO,
         Some(_) => {
             let mut text = Vec::new();

@@ -9,6 +9,7 @@ use crate::limits::LCS_TABLE_BYTES_MAX;
 use crate::redis::error::CommandError;
 use crate::redis::number::integer;
 use crate::redis::row::{Call, Outcome};
+use dolium_engine::Kind;
 use dolium_protocol::resp::{Args, RespWriter};
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -53,12 +54,17 @@ pub fn lcs(ctx: &mut Context<'_>, call: &Call<'_>) -> Outcome {
     let options = Options::parse(&call.args)?;
     let keys = [call.key(), ctx.key(call.args.arg(2))];
     let (mut values, mut split) = (Vec::new(), 0);
+    let mut are_strings = [true; 2];
     // Called for the second key when all of the first one's value is there.
-    ctx.session.get_many(ctx.client.db, &keys, ctx.now, &mut values, |i, _, out| {
+    ctx.session.get_many(ctx.client.db, &keys, ctx.now, &mut values, |i, found, out| {
+        are_strings[i] = found.is_none_or(|found| found.kind == Kind::String);
         if i == 1 {
             split = out.len();
         }
     });
+    if are_strings.contains(&false) {
+        return Err(CommandError::Sentence("The specified keys must contain string values"));
+    }
     let (a, b) = values.split_at(split);
     let cells = (a.len() as u64 + 1) * (b.len() as u64 + 1);
     if cells * size_of::<u32>() as u64 > LCS_TABLE_BYTES_MAX {

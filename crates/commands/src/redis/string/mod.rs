@@ -8,7 +8,14 @@ pub mod part;
 pub mod read;
 pub mod write;
 
-use dolium_engine::{Deadline, Event, Flags, Put, Value};
+use crate::redis::error::CommandError;
+use dolium_engine::{Deadline, Event, Flags, Found, Kind, Put, Value};
+
+/// What was found, if it is a string.
+#[inline]
+fn string(found: Found) -> Result<Found, CommandError> {
+    if found.kind == Kind::String { Ok(found) } else { Err(CommandError::WrongType) }
+}
 
 /// A value stored with whatever deadline and flags the key has.
 fn keeping(value: Value<'_>, event: Event) -> Put<'_> {

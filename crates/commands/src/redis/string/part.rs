@@ -5,7 +5,7 @@ use crate::limits::STRING_BYTES_MAX;
 use crate::redis::error::CommandError;
 use crate::redis::number::{integer, value};
 use crate::redis::row::{Call, Outcome};
-use crate::redis::string::keeping;
+use crate::redis::string::{keeping, string};
 use dolium_engine::{Event, Value};
 
 pub fn append(ctx: &mut Context<'_>, call: &Call<'_>) -> Outcome {
@@ -14,7 +14,7 @@ pub fn append(ctx: &mut Context<'_>, call: &Call<'_>) -> Outcome {
     ctx.make_room(key.bytes().len() + before + tail.len())?;
     let mut guard = ctx.session.write(db, &key, ctx.now);
     let mut old = Vec::new();
-    let value = match guard.find(db, &key) {
+    let value = match guard.find(db, &key).map(string).transpose()? {
         // A first APPEND stores what SET would.
         None => value(tail),
         Some(_) => {
@@ -33,7 +33,8 @@ pub fn setrange(ctx: &mut Context<'_>, call: &Call<'_>) -> Outcome {
     let (db, key, patch) = (ctx.db(), call.key(), call.args.arg(3));
     let offset = integer(call.args.arg(2))?;
     let offset = usize::try_from(offset).map_err(|_| CommandError::OffsetOutOfRange)?;
-    let before = ctx.session.peek(db, &key, ctx.now).map_or(0, |found| found.len);
+    let before = ctx.session.peek(db, &key, ctx.now).map(string).transpose()?;
+    let before = before.map_or(0, |found| found.len);
     if patch.is_empty() {
         // Nothing to write: not even an empty key is made.
         ctx.reply().int(before as i64);
@@ -43,7 +44,7 @@ pub fn setrange(ctx: &mut Context<'_>, call: &Call<'_>) -> Outcome {
     ctx.make_room(key.bytes().len() + before.max(end))?;
     let mut guard = ctx.session.write(db, &key, ctx.now);
     let mut bytes = Vec::new();
-    if guard.find(db, &key).is_some() {
+    if guard.find(db, &key).map(string).transpose()?.is_some() {
         guard.value(db, &key, &mut bytes);
     }
     if bytes.len() < end {

@@ -3,7 +3,8 @@
 use crate::context::Context;
 use crate::redis::number::integer;
 use crate::redis::row::{Call, Outcome};
-use dolium_engine::Key;
+use crate::redis::string::string;
+use dolium_engine::{Key, Kind};
 use dolium_protocol::resp::RespWriter;
 
 pub fn get(ctx: &mut Context<'_>, call: &Call<'_>) -> Outcome {
@@ -12,7 +13,10 @@ pub fn get(ctx: &mut Context<'_>, call: &Call<'_>) -> Outcome {
         RespWriter::new(out, version).bulk_header(found.len);
     });
     match found {
-        Some(_) => ctx.reply().bulk_end(),
+        Some(found) => {
+            string(found)?;
+            ctx.reply().bulk_end();
+        }
         None => ctx.reply().null(),
     }
     Ok(())
@@ -32,6 +36,8 @@ pub fn mget(ctx: &mut Context<'_>, call: &Call<'_>) -> Outcome {
         if i > 0 && open {
             reply.bulk_end();
         }
+        // What is no string is answered like what is not there.
+        let found = found.filter(|found| found.kind == Kind::String);
         open = found.is_some();
         match found {
             Some(found) => reply.bulk_header(found.len),
@@ -45,8 +51,8 @@ pub fn mget(ctx: &mut Context<'_>, call: &Call<'_>) -> Outcome {
 }
 
 pub fn strlen(ctx: &mut Context<'_>, call: &Call<'_>) -> Outcome {
-    let len = ctx.session.peek(ctx.db(), &call.key(), ctx.now).map_or(0, |found| found.len);
-    ctx.reply().int(len as i64);
+    let found = ctx.session.peek(ctx.db(), &call.key(), ctx.now).map(string).transpose()?;
+    ctx.reply().int(found.map_or(0, |found| found.len) as i64);
     Ok(())
 }
 
@@ -59,7 +65,7 @@ pub fn getrange(ctx: &mut Context<'_>, call: &Call<'_>) -> Outcome {
         RespWriter::new(out, version).bulk_header(to - from);
         (from, to)
     });
-    match found {
+    match found.map(string).transpose()? {
         Some(_) => ctx.reply().bulk_end(),
         None => ctx.reply().bulk(b""),
     }

@@ -5,6 +5,7 @@ use crate::redis::error::CommandError;
 use crate::redis::expiry::{Base, Expiry, Unit, positive_deadline};
 use crate::redis::number::value;
 use crate::redis::row::{Call, Outcome};
+use crate::redis::string::string;
 use dolium_engine::{Db, Deadline, Event, Found, Guard, Key, Put};
 use dolium_protocol::resp::{Args, RespWriter, Version};
 
@@ -63,7 +64,7 @@ pub fn set(ctx: &mut Context<'_>, call: &Call<'_>) -> Outcome {
     let (db, version) = (ctx.client.db, ctx.client.resp);
     let mut guard = ctx.session.write(db, &key, ctx.now);
     let exists = if options.get {
-        reply_value(&mut guard, db, &key, version, ctx.out).is_some()
+        reply_value(&mut guard, db, &key, version, ctx.out)?.is_some()
     } else {
         options.exists.is_some() && guard.find(db, &key).is_some()
     };
@@ -82,15 +83,15 @@ pub fn set(ctx: &mut Context<'_>, call: &Call<'_>) -> Outcome {
     Ok(())
 }
 
-/// Replies with the value of a key, or null.
+/// Replies with the value of a key, which must be a string, or null.
 fn reply_value(
     guard: &mut Guard<'_>,
     db: Db,
     key: &Key<'_>,
     version: Version,
     out: &mut Vec<u8>,
-) -> Option<Found> {
-    let found = guard.find(db, key);
+) -> Result<Option<Found>, CommandError> {
+    let found = guard.find(db, key).map(string).transpose()?;
     match found {
         Some(found) => {
             RespWriter::new(out, version).bulk_header(found.len);
@@ -99,7 +100,7 @@ fn reply_value(
         }
         None => RespWriter::new(out, version).null(),
     }
-    found
+    Ok(found)
 }
 
 pub fn setnx(ctx: &mut Context<'_>, call: &Call<'_>) -> Outcome {
@@ -139,7 +140,7 @@ pub fn getset(ctx: &mut Context<'_>, call: &Call<'_>) -> Outcome {
     let (db, key, text) = (ctx.db(), call.key(), call.args.arg(2));
     ctx.make_room(key.bytes().len() + text.len())?;
     let mut guard = ctx.session.write(db, &key, ctx.now);
-    reply_value(&mut guard, db, &key, ctx.client.resp, ctx.out);
+    reply_value(&mut guard, db, &key, ctx.client.resp, ctx.out)?;
     guard.put(db, &key, &Put::plain(value(text)))?;
     Ok(())
 }
@@ -147,7 +148,7 @@ pub fn getset(ctx: &mut Context<'_>, call: &Call<'_>) -> Outcome {
 pub fn getdel(ctx: &mut Context<'_>, call: &Call<'_>) -> Outcome {
     let (db, key) = (ctx.db(), call.key());
     let mut guard = ctx.session.write(db, &key, ctx.now);
-    if reply_value(&mut guard, db, &key, ctx.client.resp, ctx.out).is_some() {
+    if reply_value(&mut guard, db, &key, ctx.client.resp, ctx.out)?.is_some() {
         guard.remove(db, &key, Event::Del);
     }
     Ok(())
@@ -161,7 +162,7 @@ pub fn getex(ctx: &mut Context<'_>, call: &Call<'_>) -> Outcome {
     }
     let (db, key) = (ctx.db(), call.key());
     let mut guard = ctx.session.write(db, &key, ctx.now);
-    let Some(found) = reply_value(&mut guard, db, &key, ctx.client.resp, ctx.out) else {
+    let Some(found) = reply_value(&mut guard, db, &key, ctx.client.resp, ctx.out)? else {
         return Ok(());
     };
     // The time is read only for a key that exists: GETEX of no key is null, whatever the time.
