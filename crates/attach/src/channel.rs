@@ -13,13 +13,17 @@ use std::os::unix::net::UnixStream;
 use std::time::Instant;
 
 /// Commands after which requests and replies no longer come in pairs.
-const NO_PAIR: [&str; 8] = [
+const NO_PAIR: [&str; 12] = [
     "SUBSCRIBE",
     "PSUBSCRIBE",
     "SSUBSCRIBE",
     "UNSUBSCRIBE",
     "PUNSUBSCRIBE",
     "SUNSUBSCRIBE",
+    "BLPOP",
+    "BRPOP",
+    "BRPOPLPUSH",
+    "BLMOVE",
     "MONITOR",
     "SYNC",
 ];

@@ -31,6 +31,28 @@ fn what_is_written_through_the_ring_is_read_in_the_arena() {
 }
 
 #[test]
+fn a_list_and_a_set_are_named_and_not_read_as_strings() {
+    let served = Served::start(&[]);
+    let store = served.attach();
+    assert_eq!(store.execute(&[b"RPUSH", b"l", b"a"]).unwrap(), Value::Int(1));
+    assert_eq!(store.execute(&[b"SADD", b"s", b"a"]).unwrap(), Value::Int(1));
+    ok(store.execute(&[b"SET", b"t", b"text"]).unwrap());
+    assert_eq!(store.kind(b"l").unwrap(), Some(Kind::List));
+    assert_eq!(store.kind(b"s").unwrap(), Some(Kind::Set));
+    assert!(matches!(store.get(b"l"), Err(Error::WrongType)));
+    assert!(matches!(store.get(b"s"), Err(Error::WrongType)));
+    let many = store.get_many(&["l", "t", "s", "nothing"]).unwrap();
+    assert_eq!(many, [None, Some(b"text".to_vec()), None, None]);
+    let mut kinds = Vec::new();
+    store.scan(0, 1000, |key, found| kinds.push((key.to_vec(), found.kind.name()))).unwrap();
+    kinds.sort();
+    let expected = [("l", "list"), ("s", "set"), ("t", "string")];
+    assert_eq!(kinds, expected.map(|(key, kind)| (key.as_bytes().to_vec(), kind)));
+    // To wait in the ring would have all others of this process wait too.
+    assert!(matches!(store.execute(&[b"BLPOP", b"m", b"0"]), Err(Error::NotARequest("BLPOP"))));
+}
+
+#[test]
 fn a_reader_knows_by_its_own_clock_what_is_due() {
     let served = Served::start(&[]);
     let store = served.attach();

@@ -52,6 +52,8 @@ pub struct ClientState {
     pub transaction: Transaction,
     /// A command asked for the connection to be closed after its reply.
     pub close: bool,
+    /// A command waits for a list to have an element; see `redis::list::waiting`.
+    pub waits: bool,
     /// The command that ran last, for CLIENT LIST.
     pub last_command: Option<&'static Row>,
 }
@@ -75,6 +77,7 @@ impl ClientState {
             patterns: Vec::new(),
             transaction: Transaction::default(),
             close: false,
+            waits: false,
             last_command: None,
         }
     }

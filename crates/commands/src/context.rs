@@ -24,6 +24,8 @@ pub enum Flow {
     Continue,
     /// Send what `out` holds, then close the connection (QUIT, CLIENT KILL of oneself).
     Close,
+    /// Hold the connection's further requests back: its client waits for an element of a list.
+    Wait,
 }
 
 impl Context<'_> {

@@ -113,7 +113,11 @@ pub fn run(ctx: &mut Context<'_>, prepared: &Prepared, args: Args<'_>) -> Flow {
         }
         _ => run_gated(ctx, prepared, args),
     }
-    if ctx.client.close { Flow::Close } else { Flow::Continue }
+    match (ctx.client.close, ctx.client.waits) {
+        (false, false) => Flow::Continue,
+        (true, _) => Flow::Close,
+        (false, true) => Flow::Wait,
+    }
 }
 
 /// Runs one command; its refusal becomes an error reply.

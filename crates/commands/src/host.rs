@@ -5,7 +5,9 @@
 //! client that runs the command, borrowed, because its state is not shared.
 
 use crate::connection::ClientState;
+use crate::redis::list::waiting::Waiting;
 use crate::redis::row::Row;
+use dolium_engine::Db;
 
 pub trait Host {
     // ---- time and chance (the engine has neither) ----
@@ -47,6 +49,28 @@ pub trait Host {
     /// CLIENT PAUSE: holds commands back until the time; a longer pause or a wider mode stays.
     fn pause(&self, until_ms: u64, mode: PauseMode);
     fn unpause(&self);
+
+    // ---- lists and sets ----
+
+    /// A key holds a list that has got elements, or a list has come to it: who waits for it is to be
+    /// served once the command, or the transaction that it is part of, is done.
+    fn list_grew(&self, db: Db, key: &[u8]);
+    /// Enters a client among those who wait. Before that, when everybody who pushes can see that
+    /// somebody is about to wait, `once_more` looks again; true: there is no need to wait.
+    /// False: it does not wait.
+    fn wait_for_list(
+        &self,
+        me: &ClientState,
+        waiting: Waiting,
+        once_more: &mut dyn FnMut(&Waiting) -> bool,
+    ) -> bool;
+    /// Two databases have changed places, and with them their lists.
+    fn databases_swapped(&self, a: Db, b: Db);
+    /// CLIENT UNBLOCK: ends the wait of a client, as if its time were over or with an error.
+    /// False: it does not wait.
+    fn unblock(&self, client: u64, with_error: bool) -> bool;
+    /// `set-max-intset-entries`.
+    fn intset_members_max(&self) -> usize;
 
     // ---- pub/sub ----
 

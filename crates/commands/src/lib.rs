@@ -12,4 +12,5 @@ pub mod host;
 pub mod http;
 pub mod limits;
 pub mod memcache;
+mod packed;
 pub mod redis;

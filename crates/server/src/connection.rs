@@ -20,6 +20,8 @@ pub enum Hold {
     Pause,
     /// A large request waits for room in the budget of buffers.
     Budget,
+    /// Its client waits for an element of a list.
+    Wait,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -67,6 +69,8 @@ pub struct Connection {
     /// Since when the output has been over its soft limit, in milliseconds.
     pub over_soft_since: Option<u64>,
     pub last_ms: u64,
+    /// When the wait for an element of a list ends, if it does.
+    pub waits_until: Option<u64>,
 }
 
 /// What became of an attempt to send.

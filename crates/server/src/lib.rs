@@ -30,5 +30,6 @@ pub mod signals;
 pub mod slowlog;
 pub mod statistics;
 pub mod transport;
+mod waiting;
 
 pub use lifecycle::{Running, StartFailure, read_config};

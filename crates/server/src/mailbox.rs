@@ -29,6 +29,11 @@ pub enum Mail {
         message: Arc<Message>,
     },
     Kill(Token),
+    /// The reply of a client that has waited for an element of a list.
+    Served {
+        token: Token,
+        reply: Vec<u8>,
+    },
     /// These take the place of the TCP listeners of their door.
     Relisten {
         door: Door,

@@ -10,6 +10,7 @@ use crate::pause::Pause;
 use crate::pubsub::PubSub;
 use crate::slowlog::{LatencyMonitor, SlowLog};
 use crate::statistics::Statistics;
+use crate::waiting::WaitingClients;
 use dolium_commands::connection::ClientState;
 use dolium_commands::host::SlowEntry;
 use dolium_commands::redis::row::{Row, flag};
@@ -26,6 +27,7 @@ pub struct Server {
     pub clients: Clients,
     pub pubsub: PubSub,
     pub pause: Pause,
+    pub waiting: WaitingClients,
     pub buffers: BufferBudget,
     pub statistics: Statistics,
     pub slowlog: SlowLog,
@@ -62,6 +64,7 @@ impl Server {
             clients: Clients::default(),
             pubsub: PubSub::default(),
             pause: Pause::default(),
+            waiting: WaitingClients::default(),
             buffers: BufferBudget::default(),
             statistics: Statistics::new(threads),
             slowlog: SlowLog::default(),

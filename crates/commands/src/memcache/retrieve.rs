@@ -14,7 +14,7 @@ pub(super) const NEW_ITEM_BYTES: usize = 64;
 pub(super) const NO_MEMORY: &str = "SERVER_ERROR out of memory storing object";
 
 /// What a client is told of a key that Redis clients have made a list or a set of.
-pub(super) const NOT_A_STRING: &str = "SERVER_ERROR the key holds a value of another type";
+pub(super) const NOT_A_STRING: &str = "CLIENT_ERROR the key holds a value of another type";
 
 /// Appends the item of a key, if there is one. False: the key holds no string.
 #[inline]

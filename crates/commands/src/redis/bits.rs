@@ -32,14 +32,20 @@ pub mod flag {
     /// Touches keys that it does not declare: a transaction with it locks every shard.
     pub const WHOLE_STORE: u32 = 1 << 17;
 
+    // With names again.
+
+    /// May have the client wait.
+    pub const BLOCKING: u32 = 1 << 18;
+
     /// In the order in which COMMAND INFO lists them.
-    pub const NAMES: [(u32, &str); 13] = [
+    pub const NAMES: [(u32, &str); 14] = [
         (WRITE, "write"),
         (READONLY, "readonly"),
         (DENYOOM, "denyoom"),
         (ADMIN, "admin"),
         (PUBSUB, "pubsub"),
         (NOSCRIPT, "noscript"),
+        (BLOCKING, "blocking"),
         (LOADING, "loading"),
         (STALE, "stale"),
         (SKIP_SLOWLOG, "skip_slowlog"),
@@ -66,18 +72,24 @@ pub mod category {
     pub const CONNECTION: u32 = 1 << 9;
     pub const TRANSACTION: u32 = 1 << 10;
     pub const BITMAP: u32 = 1 << 11;
+    pub const LIST: u32 = 1 << 12;
+    pub const SET: u32 = 1 << 13;
+    pub const BLOCKING: u32 = 1 << 14;
 
     /// In the order in which COMMAND INFO lists them, after an `@`.
-    pub const NAMES: [(u32, &str); 12] = [
+    pub const NAMES: [(u32, &str); 15] = [
         (KEYSPACE, "keyspace"),
         (READ, "read"),
         (WRITE, "write"),
+        (SET, "set"),
+        (LIST, "list"),
         (STRING, "string"),
         (BITMAP, "bitmap"),
         (PUBSUB, "pubsub"),
         (ADMIN, "admin"),
         (FAST, "fast"),
         (SLOW, "slow"),
+        (BLOCKING, "blocking"),
         (DANGEROUS, "dangerous"),
         (CONNECTION, "connection"),
         (TRANSACTION, "transaction"),
@@ -94,6 +106,9 @@ pub mod category {
         }
         if flags & flag::PUBSUB != 0 {
             categories |= PUBSUB;
+        }
+        if flags & flag::BLOCKING != 0 {
+            categories |= BLOCKING;
         }
         if flags & flag::ADMIN != 0 {
             categories |= ADMIN | DANGEROUS;

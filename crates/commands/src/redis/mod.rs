@@ -10,11 +10,14 @@ pub mod number;
 pub mod row;
 pub mod table;
 
+mod collection;
 mod connection;
 pub mod exec;
 mod key;
+pub mod list;
 mod pubsub;
 mod server;
+mod set;
 mod string;
 pub mod transaction;
 

@@ -5,9 +5,11 @@ use crate::redis::row::{Group, Row};
 use crate::redis::table;
 use std::fmt::Write;
 
-const GROUPS: [(Group, &str); 7] = [
+const GROUPS: [(Group, &str); 9] = [
     (Group::String, "Strings"),
     (Group::Bitmap, "Bits of strings"),
+    (Group::List, "Lists"),
+    (Group::Set, "Sets"),
     (Group::Generic, "Keys"),
     (Group::Connection, "Connection"),
     (Group::Transactions, "Transactions"),

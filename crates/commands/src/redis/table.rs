@@ -13,15 +13,25 @@
 
 mod connection;
 mod key;
+mod list;
 mod pubsub;
 mod server;
+mod set;
 mod string;
 mod transaction;
 
 use crate::redis::row::Row;
 
-const FAMILIES: [&[Row]; 6] =
-    [string::ROWS, key::ROWS, connection::ROWS, transaction::ROWS, pubsub::ROWS, server::ROWS];
+const FAMILIES: [&[Row]; 8] = [
+    string::ROWS,
+    list::ROWS,
+    set::ROWS,
+    key::ROWS,
+    connection::ROWS,
+    transaction::ROWS,
+    pubsub::ROWS,
+    server::ROWS,
+];
 
 const COUNT: usize = {
     let mut count = 0;
@@ -208,7 +218,8 @@ mod tests {
             for name in [row.name.to_owned(), row.name.to_uppercase()] {
                 assert_eq!(find(name.as_bytes()).map(|found| found.id), Some(row.id), "{name}");
             }
-            assert!(find(format!("{}x", row.name).as_bytes()).is_none());
+            let longer = find(format!("{}x", row.name).as_bytes());
+            assert!(longer.is_none_or(|found| found.id != row.id));
             assert!(find(&row.name.as_bytes()[1..]).is_none_or(|found| found.id != row.id));
         }
         for stranger in ["", "g", "gex", "GE\x14", "client|list", "averyverylongcommandname"] {

@@ -2,7 +2,9 @@
 
 use dolium_commands::connection::ClientState;
 use dolium_commands::host::*;
+use dolium_commands::redis::list::waiting::Waiting;
 use dolium_commands::redis::row::Row;
+use dolium_engine::Db;
 
 pub struct FakeHost;
 
@@ -42,6 +44,22 @@ impl Host for FakeHost {
     }
     fn pause(&self, _: u64, _: PauseMode) {}
     fn unpause(&self) {}
+    fn list_grew(&self, _: Db, _: &[u8]) {}
+    fn wait_for_list(
+        &self,
+        _: &ClientState,
+        waiting: Waiting,
+        once_more: &mut dyn FnMut(&Waiting) -> bool,
+    ) -> bool {
+        !once_more(&waiting)
+    }
+    fn databases_swapped(&self, _: Db, _: Db) {}
+    fn unblock(&self, _: u64, _: bool) -> bool {
+        false
+    }
+    fn intset_members_max(&self) -> usize {
+        512
+    }
     fn publish(&self, _: &[u8], _: &[u8]) -> usize {
         0
     }

@@ -23,6 +23,7 @@ pub struct Live {
     pub memcache_value_max: AtomicU64,
     pub query_buffer_max: AtomicU64,
     pub client_buffers_max: AtomicU64,
+    pub intset_members_max: AtomicU64,
     pub has_password: AtomicBool,
     pub protected_mode: AtomicBool,
     /// Raised with every change, so that a thread can keep copies of what it derives.
@@ -82,6 +83,7 @@ impl Live {
         self.memcache_value_max.store(unsigned("memcached-item-size-max"), Relaxed);
         self.query_buffer_max.store(unsigned("client-query-buffer-limit"), Relaxed);
         self.client_buffers_max.store(unsigned("client-buffers-max"), Relaxed);
+        self.intset_members_max.store(unsigned("set-max-intset-entries"), Relaxed);
         self.has_password.store(!text("requirepass").is_empty(), Relaxed);
         self.protected_mode.store(text("protected-mode") == "yes", Relaxed);
         if let Ok(limits) = parse_output_limits(text("client-output-buffer-limit")) {

@@ -111,7 +111,7 @@ fn clients(server: &Server, out: &mut String) {
         "client_recent_max_input_buffer" =>
             largest(|c| c.query_bytes.load(Relaxed) + c.query_free.load(Relaxed)),
         "client_recent_max_output_buffer" => largest(|c| c.output_bytes.load(Relaxed)),
-        "blocked_clients" => server.pause.held(),
+        "blocked_clients" => server.pause.held() + server.waiting.count() as u64,
         "tracking_clients" => 0,
         "pubsub_clients" => cards.iter().filter(|c| c.is_subscribed()).count(),
         "watching_clients" => cards.iter().filter(|c| c.watched.load(Relaxed) > 0).count(),

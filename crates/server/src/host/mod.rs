@@ -19,7 +19,9 @@ use dolium_commands::host::{
     ClientView, ConfigError, Host, LatencyEvent, PauseMode, RewriteError, ServerMemory, Shutdown,
     SlowEntry, Subscription,
 };
+use dolium_commands::redis::list::waiting::Waiting;
 use dolium_commands::redis::row::Row;
+use dolium_engine::Db;
 use std::sync::atomic::Ordering::Relaxed;
 
 impl Host for Server {
@@ -120,6 +122,35 @@ impl Host for Server {
         if self.pause.end() {
             self.post_all(|| Mail::Resume);
         }
+    }
+
+    fn list_grew(&self, db: Db, key: &[u8]) {
+        self.waiting.list_grew(db, key);
+    }
+
+    fn wait_for_list(
+        &self,
+        me: &ClientState,
+        waiting: Waiting,
+        once_more: &mut dyn FnMut(&Waiting) -> bool,
+    ) -> bool {
+        match self.clients.find(me.id) {
+            Some(card) => self.waiting.enter(me.id, (card.thread, card.token), waiting, once_more),
+            // It is being closed.
+            None => false,
+        }
+    }
+
+    fn databases_swapped(&self, a: Db, b: Db) {
+        self.waiting.databases_changed([a, b]);
+    }
+
+    fn unblock(&self, client: u64, with_error: bool) -> bool {
+        self.waiting.unblock(self, client, with_error)
+    }
+
+    fn intset_members_max(&self) -> usize {
+        self.config.live.intset_members_max.load(Relaxed) as usize
     }
 
     fn publish(&self, channel: &[u8], payload: &[u8]) -> usize {

@@ -113,6 +113,7 @@ impl Reactor {
             counted: 0,
             over_soft_since: None,
             last_ms: self.now,
+            waits_until: None,
         });
     }
 

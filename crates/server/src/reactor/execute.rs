@@ -109,8 +109,12 @@ impl Reactor {
         }
         self.wrote |= stage.wrote;
         connection.restore_held();
+        let waits = connection.hold == Hold::Wait;
         if has_end {
             self.settle(run[0].token);
+        }
+        if waits {
+            self.begin_wait(run[0].token);
         }
     }
 

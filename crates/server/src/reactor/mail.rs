@@ -28,6 +28,7 @@ impl Reactor {
                         self.doomed.push(token);
                     }
                 }
+                Mail::Served { token, reply } => self.served(token, reply),
                 Mail::Relisten { door, listeners } => self.relisten(door, listeners),
                 Mail::Resume => self.resume_paused(),
                 Mail::Tick => self.tick(),
@@ -83,7 +84,8 @@ impl Reactor {
         for token in self.slab.tokens() {
             let Some(connection) = self.slab.get(token) else { continue };
             let idle = self.now.saturating_sub(connection.last_ms);
-            let may_idle = connection.client.subscriptions() > 0 || connection.hold == Hold::Pause;
+            let may_idle = connection.client.subscriptions() > 0
+                || matches!(connection.hold, Hold::Pause | Hold::Wait);
             if timeout_ms != 0 && idle > timeout_ms && !may_idle {
                 connection.closing = Closing::Now;
                 self.doomed.push(token);

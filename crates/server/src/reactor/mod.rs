@@ -19,10 +19,12 @@ mod request;
 mod settle;
 mod slab;
 mod stage;
+mod wait;
 
 use crate::attach::publish::Published;
 use crate::clients::Token;
 use crate::clock;
+use crate::connection::Hold;
 use crate::limits::*;
 use crate::listener::Listener;
 use crate::mailbox::{Mail, Mailbox};
@@ -57,6 +59,7 @@ pub struct Reactor {
     /// Connections whose large request waits for room in the budget.
     starved: Vec<Token>,
     releases_seen: u64,
+    deadlines: wait::Deadlines,
     /// The input of all connections, one after the other; `fill` bytes belong to the batch.
     hot: Vec<u8>,
     fill: usize,
@@ -108,6 +111,7 @@ impl Reactor {
             doomed: Vec::new(),
             starved: Vec::new(),
             releases_seen: 0,
+            deadlines: wait::Deadlines::default(),
             hot: vec![0; HOT_INPUT_BYTES],
             fill: 0,
             batch: Batch::new(),
@@ -173,6 +177,7 @@ impl Reactor {
                 self.read_mail();
             }
             self.feed_starved();
+            self.end_waits();
             self.close_doomed();
             if self.resting_until.is_some_and(|until| self.now >= until) {
                 self.resting_until = None;
@@ -196,7 +201,9 @@ impl Reactor {
             self.resume_output(token);
         }
         let Some(connection) = self.slab.get(token) else { return };
-        if connection.readable && !connection.is_ready {
+        if connection.hold == Hold::Wait {
+            self.close_if_left(token);
+        } else if connection.readable && !connection.is_ready {
             self.turn(token);
         }
     }
@@ -207,7 +214,10 @@ impl Reactor {
         }
         // Room may come back on another thread, which does not know who waits here.
         let retry = (!self.starved.is_empty()).then_some(self.now + BUDGET_RETRY_MS);
-        let until = [self.resting_until, self.stop_at, retry].into_iter().flatten().min()?;
+        let until = [self.resting_until, self.stop_at, retry, self.deadlines.next()]
+            .into_iter()
+            .flatten()
+            .min()?;
         Some(until.saturating_sub(self.now).max(1))
     }
 

@@ -162,6 +162,9 @@ impl Reactor {
         if connection.hold == Hold::Pause {
             self.server.pause.count_released(1);
         }
+        if connection.hold == Hold::Wait {
+            self.forget_wait(token, client.id, connection.waits_until);
+        }
         self.server.buffers.resize(connection.counted, 0);
         self.server.buffers.release(connection.reserved);
         self.server.clients.leave(client.id);

@@ -91,6 +91,9 @@ impl Stage<'_> {
         if traits & row_trait::MAY_WRITE != 0 {
             self.wrote = true;
             self.counters.writes.add(1);
+            if self.server.waiting.has_ready() {
+                self.server.waiting.serve(self.server, self.session, self.now);
+            }
         } else {
             self.counters.reads.add(1);
         }
@@ -101,8 +104,10 @@ impl Stage<'_> {
             let (row, ran) = (prepared.row(), prepared.is_sound());
             self.server.statistics.note_error(self.thread, row, &self.out[before..], ran);
         }
-        if flow == Flow::Close {
-            connection.closing = Closing::AfterOutput;
+        match flow {
+            Flow::Continue => {}
+            Flow::Close => connection.closing = Closing::AfterOutput,
+            Flow::Wait => connection.hold = Hold::Wait,
         }
     }
 

@@ -125,6 +125,24 @@ pub fn unpause(ctx: &mut Context<'_>, _: &Call<'_>) -> Outcome {
     Ok(())
 }
 
+pub fn unblock(ctx: &mut Context<'_>, call: &Call<'_>) -> Outcome {
+    let with_error = match call.args.get(3) {
+        None => false,
+        Some(word) if word.eq_ignore_ascii_case(b"TIMEOUT") => false,
+        Some(word) if word.eq_ignore_ascii_case(b"ERROR") => true,
+        Some(_) => {
+            return Err(CommandError::Sentence("CLIENT UNBLOCK reason should be TIMEOUT or ERROR"));
+        }
+    };
+    if call.args.len() > 4 {
+        return Err(CommandError::Syntax);
+    }
+    let id = crate::redis::number::integer(call.args.arg(2))?;
+    let was_waiting = u64::try_from(id).is_ok_and(|id| ctx.host.unblock(id, with_error));
+    ctx.reply().int(i64::from(was_waiting));
+    Ok(())
+}
+
 pub fn help(ctx: &mut Context<'_>, _: &Call<'_>) -> Outcome {
     help::reply(
         ctx,
@@ -144,6 +162,7 @@ pub fn help(ctx: &mut Context<'_>, _: &Call<'_>) -> Outcome {
             ("REPLY (ON|OFF|SKIP)", "Turns replies to this connection on and off."),
             ("SETINFO (LIB-NAME|LIB-VER) <value>", "Names the client's library or its version."),
             ("SETNAME <name>", "Names this connection."),
+            ("UNBLOCK <id> [TIMEOUT|ERROR]", "Ends the wait of a connection for a list."),
             ("UNPAUSE", "Ends a pause."),
         ],
     )

@@ -42,16 +42,22 @@ pub fn keys(ctx: &mut Context<'_>, call: &Call<'_>) -> Outcome {
     Ok(())
 }
 
-struct ScanOptions<'a> {
-    pattern: Option<&'a [u8]>,
+/// Where the options of SCAN begin.
+const SCAN_OPTIONS: usize = 2;
+
+/// What SCAN and SSCAN may be told besides the cursor.
+pub struct ScanOptions<'a> {
+    pub pattern: Option<&'a [u8]>,
+    /// SCAN only.
     kind: Option<&'a [u8]>,
-    count: usize,
+    pub count: usize,
 }
 
 impl<'a> ScanOptions<'a> {
-    fn parse(args: &Args<'a>) -> Result<Self, CommandError> {
+    /// Options from an argument on. TYPE is for SCAN, whose options begin at the second.
+    pub fn parse(args: &Args<'a>, from: usize) -> Result<Self, CommandError> {
         let mut options = ScanOptions { pattern: None, kind: None, count: SCAN_COUNT_DEFAULT };
-        let mut i = 2;
+        let mut i = from;
         while i < args.len() {
             let (word, value) = (args.arg(i), args.get(i + 1).ok_or(CommandError::Syntax)?);
             if word.eq_ignore_ascii_case(b"COUNT") {
@@ -63,7 +69,7 @@ impl<'a> ScanOptions<'a> {
             } else if word.eq_ignore_ascii_case(b"MATCH") {
                 // A lone star leaves nothing out: no need to compare.
                 options.pattern = (value != b"*").then_some(value);
-            } else if word.eq_ignore_ascii_case(b"TYPE") {
+            } else if word.eq_ignore_ascii_case(b"TYPE") && from == SCAN_OPTIONS {
                 options.kind = Some(value);
             } else {
                 return Err(CommandError::Syntax);
@@ -77,7 +83,7 @@ impl<'a> ScanOptions<'a> {
 pub fn scan(ctx: &mut Context<'_>, call: &Call<'_>) -> Outcome {
     let invalid = CommandError::Sentence("invalid cursor");
     let cursor = cursor(call.args.arg(1)).ok_or(invalid)?;
-    let options = ScanOptions::parse(&call.args)?;
+    let options = ScanOptions::parse(&call.args, SCAN_OPTIONS)?;
     let mut names: Vec<Vec<u8>> = Vec::new();
     let next = ctx.session.scan(ctx.db(), cursor, options.count, ctx.now, |name, found| {
         let named = |kind: &[u8]| kind.eq_ignore_ascii_case(found.kind.name().as_bytes());

@@ -47,6 +47,8 @@ fn move_value(
     }
     duplicate(&mut guard, from, to, &found, Event::RenameTo)?;
     guard.remove(db, &from.1, Event::RenameFrom);
+    drop(guard);
+    tell_of_list(ctx, to, &found);
     Ok(true)
 }
 
@@ -65,6 +67,9 @@ pub fn move_key(ctx: &mut Context<'_>, call: &Call<'_>) -> Outcome {
         _ => false,
     };
     drop(guard);
+    if let Some(found) = found.filter(|_| moved) {
+        tell_of_list(ctx, to, &found);
+    }
     ctx.reply().int(i64::from(moved));
     Ok(())
 }
@@ -98,8 +103,18 @@ pub fn copy(ctx: &mut Context<'_>, call: &Call<'_>) -> Outcome {
         _ => false,
     };
     drop(guard);
+    if let Some(found) = found.filter(|_| copied) {
+        tell_of_list(ctx, to, &found);
+    }
     ctx.reply().int(i64::from(copied));
     Ok(())
+}
+
+/// Somebody may wait for a list at the key that has got one.
+fn tell_of_list(ctx: &Context<'_>, to: Place<'_>, found: &Found) {
+    if found.kind == Kind::List {
+        ctx.host.list_grew(to.0, to.1.bytes());
+    }
 }
 
 /// Makes room for a second value, locks both places and finds the first.

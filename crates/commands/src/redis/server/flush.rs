@@ -58,6 +58,7 @@ pub fn swapdb(ctx: &mut Context<'_>, call: &Call<'_>) -> Outcome {
     let (first, second) = (db(first)?, db(second)?);
     if first != second {
         ctx.session.write_all(ctx.now).swap(first, second);
+        ctx.host.databases_swapped(first, second);
     }
     ctx.reply().ok();
     Ok(())

@@ -18,6 +18,6 @@ fn string(found: Found) -> Result<Found, CommandError> {
 }
 
 /// A value stored with whatever deadline and flags the key has.
-fn keeping(value: Value<'_>, event: Event) -> Put<'_> {
+pub(in crate::redis) fn keeping(value: Value<'_>, event: Event) -> Put<'_> {
     Put { value, deadline: Deadline::Keep, flags: Flags::Keep, unique: false, marks: 0, event }
 }

@@ -174,4 +174,12 @@ pub(super) const ROWS: &[Row] = &[
     )
     .categories(category::CONNECTION)
     .about(Group::Connection, "6.2.0", "O(1)", "Ends a pause."),
+    row(
+        "client|unblock",
+        -3,
+        flag::ADMIN | flag::NOSCRIPT | flag::LOADING | flag::STALE,
+        client::unblock,
+    )
+    .categories(category::CONNECTION)
+    .about(Group::Connection, "5.0.0", "O(log N)", "Ends the wait of a client for a list."),
 ];

@@ -1,0 +1,235 @@
+//! A set: its members one after the other, and above a handful a table that finds them.
+//!
+//! ```text
+//!   0 count u32 | 4 slots u32 | 8 filled u32 | 12 end u32 | 16 live u32
+//!  20 slots x u32: 0 = free, 1 = its member is gone, else the offset of a member
+//!     member | member | ...   | room
+//!                             ^end            live: bytes of the members that are not gone
+//! ```
+//! A member's home slot is given by the top bits of its hash, from where the next free slot is taken
+//! (linear probing). So twice the slots split every home in two, in order, and a walk along the
+//! hashes keeps its place however large the table becomes (`set_cursor.rs`).
+
+use super::entry::{self, Span};
+use super::{Bytes, Edit, Patch, set_build};
+
+pub(super) const HEADER_BYTES: usize = 20;
+pub(super) const FREE: u32 = 0;
+pub(super) const GONE: u32 = 1;
+
+/// A set in its bytes.
+#[derive(Debug)]
+pub struct Set<'b, B> {
+    pub(super) bytes: &'b B,
+    count: usize,
+    slots: usize,
+    filled: usize,
+    end: usize,
+    live: usize,
+}
+
+/// Where a member is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Place {
+    pub span: Span,
+    slot: usize,
+}
+
+/// A member with its hash.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Hashed<'m> {
+    pub bytes: &'m [u8],
+    pub hash: u64,
+}
+
+// Derived, they would ask the same of the bytes.
+impl<B> Clone for Set<'_, B> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<B> Copy for Set<'_, B> {}
+
+impl<'b, B: Bytes> Set<'b, B> {
+    pub fn open(bytes: &'b B) -> Self {
+        let [count, slots, filled, end, live] =
+            [0, 4, 8, 12, 16].map(|at| bytes.u32_at(at) as usize);
+        let fits = slots.is_power_of_two() && HEADER_BYTES + 4 * slots <= bytes.len();
+        let slots = if fits { slots } else { 0 };
+        Set { bytes, count, slots, filled, end: end.min(bytes.len()), live }
+    }
+
+    pub fn len(&self) -> usize {
+        self.count
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.count == 0
+    }
+
+    pub(super) fn slots(&self) -> usize {
+        self.slots
+    }
+
+    pub(super) fn slot(&self, slot: usize) -> u32 {
+        self.bytes.u32_at(HEADER_BYTES + 4 * slot)
+    }
+
+    pub fn find(&self, member: Hashed<'_>) -> Option<Place> {
+        if self.slots == 0 {
+            let mut spans = self.iter();
+            let span = spans.find(|span| span.is(self.bytes, member.bytes))?;
+            return Some(Place { span, slot: 0 });
+        }
+        let mut slot = home(member.hash, self.slots);
+        // Bounded: bytes that make no sense may have no free slot.
+        for _ in 0..self.slots {
+            match self.slot(slot) {
+                FREE => return None,
+                GONE => {}
+                at => {
+                    let span = entry::read(self.bytes, at as usize);
+                    if let Some(span) = span.filter(|span| span.is(self.bytes, member.bytes)) {
+                        return Some(Place { span, slot });
+                    }
+                }
+            }
+            slot = (slot + 1) % self.slots;
+        }
+        None
+    }
+
+    /// All members, in no order.
+    pub fn iter(&self) -> Members<'b, B> {
+        Members { set: *self, next: if self.slots == 0 { HEADER_BYTES } else { 0 } }
+    }
+
+    /// A member chosen by random numbers, each with the same chance.
+    pub fn random(&self, mut random: impl FnMut() -> u64) -> Option<Span> {
+        if self.slots == 0 {
+            return self.iter().nth((random() % self.count.max(1) as u64) as usize);
+        }
+        // A quarter of the slots at least are taken, so that so many misses do not happen.
+        const TRIES: usize = 1000;
+        for _ in 0..TRIES {
+            let at = self.slot((random() % self.slots as u64) as usize);
+            if at != FREE && at != GONE {
+                return entry::read(self.bytes, at as usize);
+            }
+        }
+        self.iter().next()
+    }
+
+    /// Would members of so many bytes make the set anew?
+    pub fn is_full(&self, members: usize, bytes: usize) -> bool {
+        let room = self.bytes.len() - self.end;
+        self.slots == 0 || bytes > room || set_build::is_crowded(self.filled + members, self.slots)
+    }
+
+    /// With new members, none of which is there or named twice. `hash` is asked for those that are
+    /// there if the set is made anew.
+    pub fn add(&self, members: &[Hashed<'_>], hash: impl Fn(&[u8]) -> u64) -> Edit {
+        let need = members.iter().map(|member| entry_bytes(member.bytes)).sum::<usize>();
+        if self.is_full(members.len(), need) {
+            let all = set_build::members(self, &[]);
+            let old = all.iter().map(|bytes| Hashed { bytes, hash: hash(bytes) });
+            return Edit::Whole(set_build::pack(old.chain(members.iter().copied())));
+        }
+        let mut entries = Vec::with_capacity(need);
+        let mut patches = Vec::with_capacity(members.len() + 2);
+        let mut taken: Vec<usize> = Vec::new();
+        let mut filled = self.filled;
+        for member in members {
+            let mut slot = home(member.hash, self.slots);
+            while taken.contains(&slot) || !matches!(self.slot(slot), FREE | GONE) {
+                slot = (slot + 1) % self.slots;
+            }
+            filled += usize::from(self.slot(slot) == FREE);
+            taken.push(slot);
+            let at = (self.end + entries.len()) as u32;
+            patches.push(Patch { at: HEADER_BYTES + 4 * slot, bytes: at.to_le_bytes().to_vec() });
+            entry::push_first(member.bytes, &mut entries);
+        }
+        let end = self.end + entries.len();
+        patches.push(Patch { at: self.end, bytes: entries });
+        let fields = [self.count + members.len(), self.slots, filled, end, self.live + need];
+        patches.push(Patch { at: 0, bytes: header(fields).to_vec() });
+        Edit::Patch(patches)
+    }
+
+    /// Without members that were found, each named once.
+    pub fn without(&self, gone: &[Place], hash: impl Fn(&[u8]) -> u64) -> Edit {
+        let count = self.count.saturating_sub(gone.len());
+        if count == 0 {
+            return Edit::Empty;
+        }
+        let bytes = gone.iter().map(|place| place.span.end() - place.span.first()).sum::<usize>();
+        let live = self.live.saturating_sub(bytes);
+        if self.slots == 0 || set_build::is_sparse(count, self.slots, live, self.bytes.len()) {
+            let all = set_build::members(self, gone);
+            let left = all.iter().map(|bytes| Hashed { bytes, hash: hash(bytes) });
+            return Edit::Whole(set_build::pack(left));
+        }
+        let tombstone = |place: &Place| Patch {
+            at: HEADER_BYTES + 4 * place.slot,
+            bytes: GONE.to_le_bytes().to_vec(),
+        };
+        let mut patches: Vec<Patch> = gone.iter().map(tombstone).collect();
+        let fields = [count, self.slots, self.filled, self.end, live];
+        patches.push(Patch { at: 0, bytes: header(fields).to_vec() });
+        Edit::Patch(patches)
+    }
+}
+
+/// Bytes that a member takes besides its slot.
+pub fn entry_bytes(member: &[u8]) -> usize {
+    member.len() + entry::length_bytes(member.len())
+}
+
+/// The slot at which the search for a member begins.
+pub(super) fn home(hash: u64, slots: usize) -> usize {
+    match slots.trailing_zeros() {
+        0 => 0,
+        bits => (hash >> (64 - bits)) as usize,
+    }
+}
+
+/// Count, slots, filled, end, live.
+pub(super) fn header(fields: [usize; 5]) -> [u8; HEADER_BYTES] {
+    let mut header = [0; HEADER_BYTES];
+    for (field, value) in header.as_chunks_mut::<4>().0.iter_mut().zip(fields) {
+        *field = (value as u32).to_le_bytes();
+    }
+    header
+}
+
+/// The members of a set. `next`: an offset without a table, else a slot.
+#[derive(Debug)]
+pub struct Members<'b, B> {
+    set: Set<'b, B>,
+    next: usize,
+}
+
+impl<B: Bytes> Iterator for Members<'_, B> {
+    type Item = Span;
+
+    fn next(&mut self) -> Option<Span> {
+        if self.set.slots == 0 {
+            if self.next >= self.set.end {
+                return None;
+            }
+            let span = entry::read(self.set.bytes, self.next)?;
+            self.next = span.end();
+            return Some(span);
+        }
+        while self.next < self.set.slots {
+            let at = self.set.slot(self.next);
+            self.next += 1;
+            if at != FREE && at != GONE {
+                return entry::read(self.set.bytes, at as usize);
+            }
+        }
+        None
+    }
+}

@@ -1,0 +1,144 @@
+//! Clients that wait for elements of lists: each element goes to one of them, and to nobody who left.
+
+mod door;
+
+use door::{Client, House};
+use std::collections::HashSet;
+use std::time::{Duration, Instant};
+
+/// A line up to its end.
+fn line(client: &mut Client) -> String {
+    let mut line = Vec::new();
+    while !line.ends_with(b"\r\n") {
+        line.extend(client.take(1));
+    }
+    String::from_utf8_lossy(&line[..line.len() - 2]).into_owned()
+}
+
+/// What stands behind `name` in INFO.
+fn info(client: &mut Client, name: &str) -> u64 {
+    client.send(b"INFO clients\r\n");
+    let len: usize = line(client)[1..].parse().unwrap();
+    let text = String::from_utf8(client.take(len + 2)).unwrap();
+    let value = text.lines().find_map(|line| line.strip_prefix(&format!("{name}:")));
+    value.unwrap().parse().unwrap()
+}
+
+/// Waits until so many clients wait.
+fn until_waiting(client: &mut Client, count: u64) {
+    let since = Instant::now();
+    while info(client, "blocked_clients") != count {
+        assert!(since.elapsed() < Duration::from_secs(10), "nobody waits");
+        std::thread::sleep(Duration::from_millis(1));
+    }
+}
+
+#[test]
+fn a_wait_ends_in_its_time_and_requests_behind_it_go_on() {
+    let house = House::open(&["threads 2"]);
+    let mut client = house.client();
+    let since = Instant::now();
+    client
+        .ask("BLPOP k 0.15\r\nPING\r\nBRPOP k 0.1\r\nPING\r\n", "*-1\r\n+PONG\r\n*-1\r\n+PONG\r\n");
+    let time = since.elapsed();
+    assert!(time >= Duration::from_millis(250) && time < Duration::from_secs(3), "{time:?}");
+    assert_eq!(info(&mut client, "blocked_clients"), 0);
+}
+
+#[test]
+fn who_left_takes_nothing() {
+    let house = House::open(&["threads 2"]);
+    let mut pusher = house.client();
+    for _ in 0..20 {
+        let mut gone = house.client();
+        gone.send(b"BLPOP k 0\r\n");
+        until_waiting(&mut pusher, 1);
+        drop(gone);
+        until_waiting(&mut pusher, 0);
+        pusher.ask("RPUSH k v\r\n", ":1\r\n");
+        pusher.ask("LPOP k\r\n", "$1\r\nv\r\n");
+    }
+}
+
+#[test]
+fn who_is_killed_or_unblocked_takes_nothing() {
+    let house = House::open(&["threads 2"]);
+    let mut pusher = house.client();
+    let mut client = house.client();
+    client.send(b"CLIENT ID\r\n");
+    let id = line(&mut client)[1..].to_owned();
+    client.send(b"BLPOP k 0\r\nPING\r\n");
+    until_waiting(&mut pusher, 1);
+    pusher.ask(&format!("CLIENT UNBLOCK {id}\r\n"), ":1\r\n");
+    client.expect("*-1\r\n+PONG\r\n");
+    client.send(b"BLMOVE k m LEFT LEFT 0\r\n");
+    until_waiting(&mut pusher, 1);
+    pusher.ask(&format!("CLIENT UNBLOCK {id} ERROR\r\n"), ":1\r\n");
+    client.expect("-UNBLOCKED client unblocked via CLIENT UNBLOCK\r\n");
+    pusher.ask(&format!("CLIENT UNBLOCK {id}\r\n"), ":0\r\n");
+    client.send(b"BLPOP a b k 0\r\n");
+    until_waiting(&mut pusher, 1);
+    pusher.ask(&format!("CLIENT KILL ID {id}\r\n"), ":1\r\n");
+    until_waiting(&mut pusher, 0);
+    pusher.ask("RPUSH k v\r\n", ":1\r\n");
+    pusher.ask("LLEN k\r\n", ":1\r\n");
+    assert!(client.take_all().is_empty());
+}
+
+#[test]
+fn every_element_goes_to_one_of_many() {
+    const ELEMENTS: usize = 4_000;
+    const TAKERS: usize = 6;
+    let house = House::open(&["threads 2"]);
+    let taken: Vec<Vec<String>> = std::thread::scope(|scope| {
+        let takers: Vec<_> = (0..TAKERS)
+            .map(|taker| {
+                let mut client = house.client();
+                scope.spawn(move || {
+                    let mut taken = Vec::new();
+                    loop {
+                        // Waits that end all the time, so that ends and pushes meet.
+                        client.send(format!("BLPOP a b 0.00{}\r\n", taker % 3 + 1).as_bytes());
+                        if line(&mut client) == "*-1" {
+                            continue;
+                        }
+                        let _ = (line(&mut client), line(&mut client), line(&mut client));
+                        let element = line(&mut client);
+                        if element == "end" {
+                            return taken;
+                        }
+                        taken.push(element);
+                    }
+                })
+            })
+            .collect();
+        let pushers: Vec<_> = ["a", "b"]
+            .into_iter()
+            .map(|key| {
+                let mut client = house.client();
+                scope.spawn(move || {
+                    for n in 0..ELEMENTS / 2 {
+                        client.send(format!("RPUSH {key} {key}{n}\r\n").as_bytes());
+                        line(&mut client);
+                        if n % 50 == 0 {
+                            std::thread::sleep(Duration::from_millis(2));
+                        }
+                    }
+                })
+            })
+            .collect();
+        pushers.into_iter().for_each(|pusher| pusher.join().unwrap());
+        let mut client = house.client();
+        for _ in 0..TAKERS {
+            client.send(b"RPUSH b end\r\n");
+            line(&mut client);
+        }
+        takers.into_iter().map(|taker| taker.join().unwrap()).collect()
+    });
+    let all: Vec<&String> = taken.iter().flatten().collect();
+    assert_eq!(all.len(), ELEMENTS);
+    assert_eq!(all.into_iter().collect::<HashSet<_>>().len(), ELEMENTS);
+    let mut client = house.client();
+    client.ask("EXISTS a b\r\n", ":0\r\n");
+    assert_eq!(info(&mut client, "blocked_clients"), 0);
+}
