@@ -13,7 +13,7 @@ use std::os::unix::net::UnixStream;
 use std::time::Instant;
 
 /// Commands after which requests and replies no longer come in pairs.
-const NO_PAIR: [&str; 12] = [
+const NO_PAIR: [&str; 13] = [
     "SUBSCRIBE",
     "PSUBSCRIBE",
     "SSUBSCRIBE",
@@ -24,6 +24,7 @@ const NO_PAIR: [&str; 12] = [
     "BRPOP",
     "BRPOPLPUSH",
     "BLMOVE",
+    "BLMPOP",
     "MONITOR",
     "SYNC",
 ];

@@ -65,7 +65,7 @@ impl Prepared {
         let keys = self.row.filter(|_| self.is_sound()).map(|row| row.keys);
         let args = *args;
         keys.into_iter()
-            .flat_map(move |keys| keys.positions(args.len()).skip(1))
+            .flat_map(move |keys| keys.positions(&args).skip(1))
             .map(move |i| args.arg(i))
     }
 

@@ -36,9 +36,11 @@ pub mod flag {
 
     /// May have the client wait.
     pub const BLOCKING: u32 = 1 << 18;
+    /// Where the keys are is not known without looking at the arguments.
+    pub const MOVABLE_KEYS: u32 = 1 << 19;
 
     /// In the order in which COMMAND INFO lists them.
-    pub const NAMES: [(u32, &str); 14] = [
+    pub const NAMES: [(u32, &str); 15] = [
         (WRITE, "write"),
         (READONLY, "readonly"),
         (DENYOOM, "denyoom"),
@@ -52,6 +54,7 @@ pub mod flag {
         (FAST, "fast"),
         (NO_AUTH, "no_auth"),
         (NO_MULTI, "no_multi"),
+        (MOVABLE_KEYS, "movablekeys"),
         (ALLOW_BUSY, "allow_busy"),
     ];
 }

@@ -95,7 +95,7 @@ fn keys_of(ctx: &Context<'_>) -> Option<Vec<(Db, u64)>> {
                 _ => {}
             }
         }
-        let positions = row.keys.positions(args.len());
+        let positions = row.keys.positions(&args);
         keys.extend(positions.map(|i| (db, ctx.key(args.arg(i)).hash())));
     }
     Some(keys)

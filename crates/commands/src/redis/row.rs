@@ -6,6 +6,7 @@
 use crate::context::Context;
 pub use crate::redis::bits::{category, flag};
 use crate::redis::error::CommandError;
+use crate::redis::number::parse_i64;
 use dolium_engine::Key;
 use dolium_protocol::resp::Args;
 
@@ -68,7 +69,18 @@ impl Row {
         step: u8,
         access: &'static [&'static [&'static str]],
     ) -> Row {
-        self.keys = Keys { first, last, step, access };
+        self.keys = Keys { first, last, step, access, counted: false };
+        self
+    }
+
+    /// Keys from an argument on, of which there are as many as the argument before it says.
+    pub(crate) const fn counted_keys(
+        mut self,
+        first: u8,
+        access: &'static [&'static [&'static str]],
+    ) -> Row {
+        self.keys = Keys { first, last: -1, step: 1, access, counted: true };
+        self.flags |= flag::MOVABLE_KEYS;
         self
     }
 
@@ -145,13 +157,22 @@ pub struct Keys {
     /// What is done with the keys, in COMMAND INFO's words: one list for all of them, or one for
     /// each key.
     pub access: &'static [&'static [&'static str]],
+    /// The argument before the first key says how many there are.
+    pub counted: bool,
 }
 
 impl Keys {
-    pub const NONE: Keys = Keys { first: 0, last: 0, step: 0, access: &[] };
+    pub const NONE: Keys = Keys { first: 0, last: 0, step: 0, access: &[], counted: false };
 
-    /// Argument numbers of the keys among `argc` arguments.
-    pub fn positions(self, argc: usize) -> impl Iterator<Item = usize> {
+    /// Argument numbers of the keys of a request.
+    pub fn positions(self, args: &Args<'_>) -> impl Iterator<Item = usize> + use<> {
+        let count = args.get(usize::from(self.first).saturating_sub(1)).filter(|_| self.counted);
+        let count = count.map(|count| parse_i64(count).map_or(0, |n| n.max(0) as usize));
+        self.among(args.len()).take(count.unwrap_or(usize::MAX))
+    }
+
+    /// Argument numbers that keys can have among `argc` arguments.
+    fn among(self, argc: usize) -> impl Iterator<Item = usize> + use<> {
         let first = usize::from(self.first);
         let last = if self.last >= 0 {
             self.last as usize
@@ -200,12 +221,12 @@ mod tests {
 
     #[test]
     fn finds_keys_from_either_end() {
-        let all = Keys { first: 1, last: -1, step: 2, access: &[] };
-        assert_eq!(all.positions(5).collect::<Vec<_>>(), [1, 3]);
-        let two = Keys { first: 1, last: 2, step: 1, access: &[] };
-        assert_eq!(two.positions(6).collect::<Vec<_>>(), [1, 2]);
-        assert_eq!(Keys::NONE.positions(6).count(), 0);
-        let object = Keys { first: 2, last: 2, step: 1, access: &[] };
-        assert_eq!(object.positions(3).collect::<Vec<_>>(), [2]);
+        let all = Keys { first: 1, last: -1, step: 2, ..Keys::NONE };
+        assert_eq!(all.among(5).collect::<Vec<_>>(), [1, 3]);
+        let two = Keys { first: 1, last: 2, step: 1, ..Keys::NONE };
+        assert_eq!(two.among(6).collect::<Vec<_>>(), [1, 2]);
+        assert_eq!(Keys::NONE.among(6).count(), 0);
+        let object = Keys { first: 2, last: 2, step: 1, ..Keys::NONE };
+        assert_eq!(object.among(3).collect::<Vec<_>>(), [2]);
     }
 }

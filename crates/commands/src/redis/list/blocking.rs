@@ -50,20 +50,20 @@ fn relay(ctx: &mut Context<'_>, call: &Call<'_>, from: End, to: End, time: &[u8]
     Ok(())
 }
 
+/// Answers if one of the keys has an element.
+pub(super) fn at_once(ctx: &mut Context<'_>, waiting: &Waiting) -> Result<bool, CommandError> {
+    for name in &waiting.keys {
+        if attempt(ctx.session, ctx.host, ctx.now, waiting, name, ctx.out)? {
+            return Ok(true);
+        }
+    }
+    Ok(false)
+}
+
 /// Answers if there is an element, else has the client wait. False: neither, for within a transaction
 /// nobody waits.
-fn wait(ctx: &mut Context<'_>, waiting: Waiting) -> Result<bool, CommandError> {
-    let (session, host, now) = (ctx.session, ctx.host, ctx.now);
-    let out = &mut *ctx.out;
-    let mut any = |waiting: &Waiting| -> Result<bool, CommandError> {
-        for name in &waiting.keys {
-            if attempt(session, host, now, waiting, name, out)? {
-                return Ok(true);
-            }
-        }
-        Ok(false)
-    };
-    if any(&waiting)? {
+pub(super) fn wait(ctx: &mut Context<'_>, waiting: Waiting) -> Result<bool, CommandError> {
+    if at_once(ctx, &waiting)? {
         return Ok(true);
     }
     if ctx.client.transaction.running {
@@ -71,9 +71,14 @@ fn wait(ctx: &mut Context<'_>, waiting: Waiting) -> Result<bool, CommandError> {
     }
     // Once more when everybody who pushes can see that this client is about to wait: what was
     // pushed before that is found now.
+    let (session, host, now) = (ctx.session, ctx.host, ctx.now);
+    let out = &mut *ctx.out;
     let mut outcome: Result<bool, CommandError> = Ok(false);
     let waits = host.wait_for_list(ctx.client, waiting, &mut |waiting| {
-        outcome = any(waiting);
+        let mut any = waiting.keys.iter();
+        outcome = any.try_fold(false, |found, name| {
+            if found { Ok(true) } else { attempt(session, host, now, waiting, name, out) }
+        });
         !matches!(outcome, Ok(false))
     });
     outcome?;
@@ -82,7 +87,7 @@ fn wait(ctx: &mut Context<'_>, waiting: Waiting) -> Result<bool, CommandError> {
 }
 
 /// When a wait of so many seconds is over; 0 is never.
-fn deadline(text: &[u8], now: Millis) -> Result<Option<Millis>, CommandError> {
+pub(super) fn deadline(text: &[u8], now: Millis) -> Result<Option<Millis>, CommandError> {
     let refused = CommandError::Sentence("timeout is not a float or out of range");
     let seconds = std::str::from_utf8(text).ok().and_then(|text| text.parse::<f64>().ok());
     let seconds = seconds.filter(|seconds| seconds.is_finite()).ok_or(refused)?;

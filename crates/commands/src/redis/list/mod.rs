@@ -7,6 +7,7 @@ pub mod position;
 pub mod push;
 pub mod read;
 pub mod relay;
+pub mod several;
 pub mod waiting;
 
 use crate::packed::list::End;

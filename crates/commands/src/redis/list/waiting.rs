@@ -9,7 +9,8 @@
 use super::pop::take;
 use super::relay::pass_on;
 use crate::host::Host;
-use crate::packed::list::End;
+use crate::packed::list::{End, List};
+use crate::redis::collection;
 use crate::redis::error::CommandError;
 use dolium_engine::{Db, Kind, Millis, Session};
 use dolium_protocol::resp::{RespWriter, Version};
@@ -31,6 +32,8 @@ pub struct Waiting {
 pub enum Wanted {
     /// An element of the list, with the name of the key.
     Pop(End),
+    /// Several elements in an array, with the name of the key.
+    PopSome(End, usize),
     /// An element that goes to another list.
     Move { from: End, to: End, target: Vec<u8> },
 }
@@ -46,17 +49,20 @@ pub(super) fn attempt(
 ) -> Result<bool, CommandError> {
     let (db, key) = (waiting.db, session.engine().key(name));
     match &waiting.wanted {
-        Wanted::Pop(end) => {
+        Wanted::Pop(end) | Wanted::PopSome(end, _) => {
             let mut guard = session.write(db, &key, now);
-            match guard.find(db, &key).map(|found| found.kind) {
-                None => return Ok(false),
-                Some(Kind::List) => {}
-                Some(_) => return Err(CommandError::WrongType),
-            }
+            let Some((_, packed)) = collection::open(&mut guard, db, &key, Kind::List)? else {
+                return Ok(false);
+            };
             let mut reply = RespWriter::new(out, waiting.version);
             reply.array(2);
             reply.bulk(name);
-            take(&mut guard, db, &key, *end, 1, waiting.version, out)?;
+            let mut count = 1;
+            if let Wanted::PopSome(_, most) = waiting.wanted {
+                count = most.min(List::open(&packed).len());
+                reply.array(count);
+            }
+            take(&mut guard, db, &key, *end, count, waiting.version, out)?;
         }
         Wanted::Move { from, to, target } => {
             let target = session.engine().key(target);

@@ -4,7 +4,7 @@ use crate::context::Context;
 use crate::redis::bits::{category, flag};
 use crate::redis::error::CommandError;
 use crate::redis::help;
-use crate::redis::row::{Call, Outcome, Row};
+use crate::redis::row::{Call, Keys, Outcome, Row};
 use crate::redis::table;
 use dolium_protocol::resp::{Args, RespWriter};
 
@@ -41,7 +41,9 @@ fn write_row(reply: &mut RespWriter<'_>, row: &Row) {
     reply.bulk(row.name.as_bytes());
     reply.int(i64::from(row.arity));
     write_names(reply, row.flags, &flag::NAMES, "");
-    for number in [i64::from(row.keys.first), row.keys.last.into(), row.keys.step.into()] {
+    // Of keys that are counted, the old form cannot tell.
+    let keys = if row.keys.counted { Keys::NONE } else { row.keys };
+    for number in [i64::from(keys.first), keys.last.into(), keys.step.into()] {
         reply.int(number);
     }
     write_names(reply, row.categories, &category::NAMES, "@");
@@ -87,15 +89,20 @@ fn write_key_specifications(reply: &mut RespWriter<'_>, row: &Row) {
         reply.bulk(b"spec");
         reply.map(1);
         reply.bulk(b"index");
-        reply.int(i64::from(keys.first) + i as i64);
+        // Keys that are counted are looked for from their number on.
+        reply.int(i64::from(keys.first) + i as i64 - i64::from(keys.counted));
         reply.bulk(b"find_keys");
         reply.map(2);
         reply.bulk(b"type");
-        reply.bulk(b"range");
+        reply.bulk(if keys.counted { b"keynum" } else { b"range" });
         reply.bulk(b"spec");
         reply.map(3);
-        for (name, value) in [("lastkey", last.into()), ("keystep", keys.step.into()), ("limit", 0)]
-        {
+        let step = i64::from(keys.step);
+        let numbers = match keys.counted {
+            true => [("keynumidx", 0), ("firstkey", 1), ("keystep", step)],
+            false => [("lastkey", i64::from(last)), ("keystep", step), ("limit", 0)],
+        };
+        for (name, value) in numbers {
             reply.bulk(name.as_bytes());
             reply.int(value);
         }
@@ -152,8 +159,8 @@ fn write_docs(reply: &mut RespWriter<'_>, row: &Row) {
 pub fn getkeys(ctx: &mut Context<'_>, call: &Call<'_>) -> Outcome {
     let (args, row) = whole_command(call)?;
     let mut reply = ctx.reply();
-    reply.array(row.keys.positions(args.len()).count());
-    for i in row.keys.positions(args.len()) {
+    reply.array(row.keys.positions(&args).count());
+    for i in row.keys.positions(&args) {
         reply.bulk(args.arg(i));
     }
     Ok(())
@@ -162,8 +169,8 @@ pub fn getkeys(ctx: &mut Context<'_>, call: &Call<'_>) -> Outcome {
 pub fn getkeysandflags(ctx: &mut Context<'_>, call: &Call<'_>) -> Outcome {
     let (args, row) = whole_command(call)?;
     let mut reply = ctx.reply();
-    reply.array(row.keys.positions(args.len()).count());
-    for (i, position) in row.keys.positions(args.len()).enumerate() {
+    reply.array(row.keys.positions(&args).count());
+    for (i, position) in row.keys.positions(&args).enumerate() {
         reply.array(2);
         reply.bulk(args.arg(position));
         write_access(&mut reply, access_of(row, &args, i));

@@ -5,6 +5,7 @@ use crate::context::Context;
 use crate::packed::set::{Hashed, Set};
 use crate::redis::collection;
 use crate::redis::error::CommandError;
+use crate::redis::number::integer;
 use crate::redis::row::{Call, Outcome};
 use dolium_engine::{Db, Deadline, Event, Guard, Key, Kind, Packed};
 use std::collections::HashSet;
@@ -38,6 +39,35 @@ pub fn sunionstore(ctx: &mut Context<'_>, call: &Call<'_>) -> Outcome {
 
 pub fn sdiffstore(ctx: &mut Context<'_>, call: &Call<'_>) -> Outcome {
     store_result(ctx, call, Operation::Diff, Event::SDiffStore)
+}
+
+pub fn sintercard(ctx: &mut Context<'_>, call: &Call<'_>) -> Outcome {
+    let args = call.args;
+    let refused = CommandError::Sentence("numkeys should be greater than 0");
+    let keys = integer(args.arg(1)).ok().and_then(|n| usize::try_from(n).ok());
+    let keys = keys.filter(|keys| *keys > 0).ok_or(refused)?;
+    if keys > args.len() - 2 {
+        return Err(CommandError::Sentence("Number of keys can't be greater than number of args"));
+    }
+    let mut limit = 0;
+    let mut i = 2 + keys;
+    while i < args.len() {
+        if !args.arg(i).eq_ignore_ascii_case(b"LIMIT") || i + 1 == args.len() {
+            return Err(CommandError::Syntax);
+        }
+        let refused = CommandError::Sentence("LIMIT can't be negative");
+        let number = integer(args.arg(i + 1)).ok().and_then(|n| usize::try_from(n).ok());
+        limit = number.ok_or(refused)?;
+        i += 2;
+    }
+    let db = ctx.db();
+    let keys: Vec<Key<'_>> = (2..2 + keys).map(|i| ctx.key(args.arg(i))).collect();
+    let places: Vec<_> = keys.iter().map(|key| (db, key.hash())).collect();
+    let mut guard = ctx.session.write_many(&places, ctx.now);
+    let count = combine(ctx, &mut guard, db, &keys, Operation::Inter)?.len();
+    drop(guard);
+    ctx.reply().int(if limit == 0 { count } else { count.min(limit) } as i64);
+    Ok(())
 }
 
 fn reply(ctx: &mut Context<'_>, call: &Call<'_>, operation: Operation) -> Outcome {

@@ -1,6 +1,6 @@
 //! Rows of the list commands.
 
-use crate::redis::list::{blocking, change, pop, position, push, read, relay};
+use crate::redis::list::{blocking, change, pop, position, push, read, relay, several};
 use crate::redis::row::{Group, Row, category, flag, row};
 
 pub(super) const ROWS: &[Row] = &[
@@ -186,4 +186,22 @@ pub(super) const ROWS: &[Row] = &[
     .keys(1, 2, 1, &[&["RW", "access", "delete"], &["RW", "insert"]])
     .categories(category::LIST)
     .about(Group::List, "6.2.0", "O(1)", "As LMOVE, waiting for an element if there is none."),
+    row("lmpop", -4, flag::WRITE, several::lmpop)
+        .counted_keys(2, &[&["RW", "access", "delete"]])
+        .categories(category::LIST)
+        .about(
+            Group::List,
+            "7.0.0",
+            "O(N+M) with N the number of keys, M that of elements",
+            "Elements of the first list that has any, which are removed.",
+        ),
+    row("blmpop", -5, flag::WRITE | flag::BLOCKING, several::blmpop)
+        .counted_keys(3, &[&["RW", "access", "delete"]])
+        .categories(category::LIST)
+        .about(
+            Group::List,
+            "7.0.0",
+            "O(N+M) with N the number of keys, M that of elements",
+            "As LMPOP, waiting for an element if there is none.",
+        ),
 ];

@@ -130,4 +130,13 @@ pub(super) const ROWS: &[Row] = &[
             "O(N) with N the sizes of all sets",
             "Stores the members of a set that no other one has.",
         ),
+    row("sintercard", -3, flag::READONLY, combine::sintercard)
+        .counted_keys(2, &[&["RO", "access"]])
+        .categories(category::SET)
+        .about(
+            Group::Set,
+            "7.0.0",
+            "O(N*M) with N the size of the smallest set, M the number of sets",
+            "How many members all of several sets have.",
+        ),
 ];
