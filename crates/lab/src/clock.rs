@@ -18,6 +18,11 @@ impl Clock {
         Self { origin: Instant::now() }
     }
 
+    /// The instant at which it read zero.
+    pub fn origin(&self) -> Instant {
+        self.origin
+    }
+
     /// Nanoseconds since the start; 584 years fit.
     #[inline]
     pub fn now(&self) -> u64 {

@@ -24,7 +24,7 @@ pub enum LabError {
     /// A store did not come up.
     NotReady { store: String, waited: Duration, said: String },
     /// A store is not installed.
-    Missing { program: String },
+    Missing { program: String, how: String },
     /// The user asked to stop.
     Interrupted,
     /// The options make no experiment.
@@ -62,8 +62,8 @@ impl fmt::Display for LabError {
                 "{store} accepted no connection within {} seconds; it said: {said}",
                 waited.as_secs()
             ),
-            Self::Missing { program } => {
-                write!(f, "{program} is not installed; install it or leave it out with --stores")
+            Self::Missing { program, how } => {
+                write!(f, "{program} is not installed: {how} (or leave it out with --stores)")
             }
             Self::Interrupted => write!(f, "stopped before the end, as asked"),
             Self::Options(text) => f.write_str(text),

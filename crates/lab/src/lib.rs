@@ -18,12 +18,17 @@ pub mod clock;
 pub mod compare;
 pub mod cpu;
 pub mod error;
+pub mod experiment;
 pub mod generator;
 pub mod interrupt;
 pub mod limits;
 pub mod machine;
 pub mod misses;
 pub mod null;
+pub mod probes;
+pub mod report;
+pub mod run;
+pub mod statistics;
 pub mod stores;
 pub mod workload;
 

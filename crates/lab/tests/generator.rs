@@ -159,6 +159,7 @@ fn workload(protocol: Protocol, mix: Mix) -> Workload {
 fn spec(target: &Target) -> LoadSpec {
     LoadSpec {
         target: target.clone(),
+        more: Vec::new(),
         connections: 6,
         pipeline: 7,
         threads: 2,
@@ -167,7 +168,7 @@ fn spec(target: &Target) -> LoadSpec {
         window: Duration::from_millis(200),
         pace: Pace::Closed,
         verify: false,
-        server: None,
+        servers: Vec::new(),
         interval: None,
         fill: false,
     }

@@ -92,6 +92,7 @@ impl Options {
         let report = generator::run(
             &LoadSpec {
                 target,
+                more: Vec::new(),
                 connections: self.connections,
                 pipeline: self.pipeline,
                 threads: self.threads,
@@ -100,7 +101,7 @@ impl Options {
                 window: seconds(self.seconds)?,
                 pace: self.rate.map_or(Pace::Closed, |rate| Pace::Open { rate }),
                 verify: self.verify,
-                server: self.pid,
+                servers: self.pid.into_iter().collect(),
                 interval: None,
                 fill: false,
             },

@@ -3,6 +3,7 @@
 mod experiments;
 mod load;
 mod null;
+mod run;
 
 use std::ffi::OsString;
 use std::process::ExitCode;
@@ -20,6 +21,12 @@ struct Lab {
 
 #[derive(Subcommand)]
 enum Command {
+    /// Name every experiment
+    List(run::ListOptions),
+    /// Run experiments and write a report
+    Run(run::RunOptions),
+    /// Write a run's report again from its results
+    Report(run::ReportOptions),
     /// Let stores take turns and compare CPU per operation, throughput and latency
     Compare(experiments::CompareOptions),
     /// Find the highest rate at which the 99th percentile stays under a bound
@@ -49,6 +56,9 @@ where
         }
     };
     let done = match lab.command {
+        Command::List(options) => options.run(),
+        Command::Run(options) => options.run(),
+        Command::Report(options) => options.run(),
         Command::Compare(options) => options.run(),
         Command::Qos(options) => options.run(),
         Command::Load(options) => options.run(),

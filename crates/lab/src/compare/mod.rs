@@ -5,7 +5,6 @@
 //! what is reported is the median of those ratios.
 
 pub mod qos;
-mod statistics;
 mod table;
 
 use std::collections::HashMap;
@@ -13,7 +12,7 @@ use std::time::Duration;
 
 use serde::Serialize;
 
-pub use statistics::{median, spread};
+pub use crate::statistics::{median, spread};
 
 use crate::LabError;
 use crate::generator::{self, LoadReport, LoadSpec, Pace};
@@ -163,8 +162,13 @@ fn start(
     for &store in &plan.stores {
         let operations = if store.is_null() { &plan.operations[..] } else { &[Operation::Get] };
         for &operation in operations {
-            let role =
-                Role { store, operation, key_bytes: plan.key_bytes, value_bytes: plan.value_bytes };
+            let role = Role {
+                store,
+                operation,
+                key_bytes: plan.key_bytes,
+                value_bytes: plan.value_bytes,
+                settings: Vec::new(),
+            };
             say(&format!("starting {}", store.name()));
             let running = Running::start(role, around)?;
             if !store.is_null() {
@@ -213,6 +217,7 @@ fn spec(
 ) -> LoadSpec {
     LoadSpec {
         target: server.target.clone(),
+        more: Vec::new(),
         connections: plan.connections,
         pipeline,
         threads: plan.client_threads,
@@ -221,7 +226,7 @@ fn spec(
         window: Duration::from_millis(plan.window_ms),
         pace,
         verify: plan.verify && !server.role.store.is_null(),
-        server: Some(server.pid()),
+        servers: server.pid().into_iter().collect(),
         interval: None,
         fill: false,
     }

@@ -25,7 +25,7 @@ pub use series::{Counts, Interval};
 pub use target::Target;
 
 use std::os::fd::OwnedFd;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use hdrhistogram::Histogram;
 use rustix::net::{RecvFlags, SendFlags, recv, send};
@@ -48,6 +48,8 @@ pub enum Pace {
 #[derive(Clone, Debug)]
 pub struct LoadSpec {
     pub target: Target,
+    /// Further processes of the same store; connections are dealt out to all in turn.
+    pub more: Vec<Target>,
     pub connections: usize,
     /// Requests in one send, and at most unanswered on a connection of a closed loop.
     pub pipeline: usize,
@@ -59,8 +61,8 @@ pub struct LoadSpec {
     pub pace: Pace,
     /// Parse every reply and compare every byte of every value.
     pub verify: bool,
-    /// The process whose CPU time is the server's.
-    pub server: Option<u32>,
+    /// The processes whose CPU time is the server's.
+    pub servers: Vec<u32>,
     /// Keep operations and latencies in intervals of this width, the warm-up included.
     pub interval: Option<Duration>,
     /// Store every key of the workload once, in place of asking for what the pool holds; the run
@@ -73,6 +75,7 @@ impl LoadSpec {
     pub fn plain(target: Target) -> Self {
         Self {
             target,
+            more: Vec::new(),
             connections: 1,
             pipeline: 1,
             threads: 1,
@@ -81,7 +84,7 @@ impl LoadSpec {
             window: Duration::from_secs(1),
             pace: Pace::Closed,
             verify: false,
-            server: None,
+            servers: Vec::new(),
             interval: None,
             fill: false,
         }
@@ -105,6 +108,9 @@ pub struct LoadReport {
     pub server_cpu_ns: Option<u64>,
     /// What happened when, if it was asked for.
     pub series: Vec<Interval>,
+    /// When the first request was due, and the instants between which everything was counted.
+    pub begun: Instant,
+    pub window: (Instant, Instant),
 }
 
 impl LoadReport {

@@ -52,7 +52,11 @@ pub fn run(spec: &LoadSpec, pool: &RequestPool) -> Result<LoadReport, LabError> 
     let threads = spec.threads.min(spec.connections);
     let mut shares: Vec<Vec<Connection>> = (0..threads).map(|_| Vec::new()).collect();
     for number in 0..spec.connections {
-        let socket = spec.target.connect_nonblocking(protocol)?;
+        let target = match number % (1 + spec.more.len()) {
+            0 => &spec.target,
+            other => &spec.more[other - 1],
+        };
+        let socket = target.connect_nonblocking(protocol)?;
         let walk = pool.walk(number, spec.connections, spec.pipeline);
         let mut connection = Connection::new(socket, walk, spec.pipeline, protocol);
         if spec.fill && number < pool.workload.keys as usize {
@@ -111,7 +115,7 @@ pub fn run(spec: &LoadSpec, pool: &RequestPool) -> Result<LoadReport, LabError> 
         match problem {
             _ if crate::interrupt::asked() => Err(LabError::Interrupted),
             Some(error) => Err(error),
-            None => Ok(report(first?, last?, tallies)),
+            None => Ok(report(clock.origin(), first?, last?, tallies)),
         }
     })
 }
@@ -129,7 +133,10 @@ fn sleep_until(clock: &Clock, instant: u64, failed: impl Fn() -> bool) {
 }
 
 fn sample(spec: &LoadSpec, gauges: &[Gauge]) -> Result<Sample, LabError> {
-    let server_ns = spec.server.map(cpu::process_run_ns).transpose()?;
+    let mut server_ns = None;
+    for &pid in &spec.servers {
+        server_ns = Some(server_ns.unwrap_or(0) + cpu::process_run_ns(pid)?);
+    }
     Ok(Sample {
         at: Instant::now(),
         operations: gauges.iter().map(|gauge| gauge.operations.load(Ordering::Relaxed)).sum(),
@@ -141,7 +148,7 @@ fn sample(spec: &LoadSpec, gauges: &[Gauge]) -> Result<Sample, LabError> {
     })
 }
 
-fn report(first: Sample, last: Sample, tallies: Vec<Tally>) -> LoadReport {
+fn report(begun: Instant, first: Sample, last: Sample, tallies: Vec<Tally>) -> LoadReport {
     let mut report = LoadReport {
         operations: last.operations - first.operations,
         seconds: last.at.duration_since(first.at).as_secs_f64(),
@@ -151,6 +158,8 @@ fn report(first: Sample, last: Sample, tallies: Vec<Tally>) -> LoadReport {
         unanswered: 0,
         client_cpu_ns: last.client_ns.saturating_sub(first.client_ns),
         series: Vec::new(),
+        begun: begun + HEAD_START,
+        window: (first.at, last.at),
         server_cpu_ns: last.server_ns.zip(first.server_ns).map(|(b, a)| b.saturating_sub(a)),
     };
     for tally in tallies {

@@ -8,6 +8,8 @@ use std::net::{SocketAddr, TcpListener};
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -18,10 +20,24 @@ use crate::generator::Target;
 use crate::limits::START;
 use crate::workload::Operation;
 
+/// Removed with all that is in it when the last who knows it is gone.
+struct Directory(PathBuf);
+
+impl Drop for Directory {
+    fn drop(&mut self) {
+        // Left-over sockets in the temporary directory are untidy and nothing worse.
+        let _ = fs::remove_dir_all(&self.0);
+    }
+}
+
+/// Tells apart what several processes of one store leave in the directory.
+static STARTED: AtomicU32 = AtomicU32::new(0);
+
 /// What all stores of a run have in common.
+#[derive(Clone)]
 pub struct Surroundings {
     /// A directory of this run alone, for sockets and for what the stores print.
-    directory: PathBuf,
+    directory: Arc<Directory>,
     pub unix: bool,
     pub server_cores: Vec<usize>,
     pub server_threads: usize,
@@ -47,9 +63,20 @@ impl Surroundings {
         let itself = std::env::current_exe()
             .map_err(|error| LabError::system("find this program's own file", error))?;
         let dolium = dolium.unwrap_or_else(|| itself.clone());
-        let cores = cpu::allowed();
-        let server_cores = cores.into_iter().take(server_threads).collect();
+        let server_cores = cores_for(server_threads);
+        let directory = Arc::new(Directory(directory));
         Ok(Self { directory, unix, server_cores, server_threads, dolium, itself, pinned: true })
+    }
+
+    /// The same run with other threads, on cores of their own or not.
+    pub fn with(&self, unix: bool, server_threads: usize, pinned: bool) -> Self {
+        let server_cores = cores_for(server_threads);
+        Self { unix, server_threads, pinned, server_cores, ..self.clone() }
+    }
+
+    /// Where this run's stores keep their files.
+    pub fn directory(&self) -> &Path {
+        &self.directory.0
     }
 
     /// Cores that the servers leave to the generator; all of them if nothing is left.
@@ -61,16 +88,16 @@ impl Surroundings {
     }
 }
 
-impl Drop for Surroundings {
-    fn drop(&mut self) {
-        // Left-over sockets in the temporary directory are untidy and nothing worse.
-        let _ = fs::remove_dir_all(&self.directory);
-    }
+/// One core a thread, as far as there are cores.
+fn cores_for(threads: usize) -> Vec<usize> {
+    cpu::allowed().into_iter().take(threads).collect()
 }
 
-/// A store that runs and listens. Dropping it ends it.
+/// A store that runs and listens. Dropping it ends it, unless somebody else started it.
 pub struct Running {
-    child: Child,
+    child: Option<Child>,
+    /// What was started, to be repeated by hand.
+    pub command: String,
     pub role: Role,
     pub target: Target,
     pub version: String,
@@ -79,23 +106,39 @@ pub struct Running {
 impl Running {
     /// Starts the store of `role` and waits until it accepts connections.
     pub fn start(role: Role, around: &Surroundings) -> Result<Self, LabError> {
-        let operation = if role.operation == Operation::Get { "get" } else { "set" };
-        let name = format!("{}-{operation}", role.store.name());
+        if let Store::External { address, .. } = role.store {
+            let running = Self {
+                child: None,
+                command: format!("started by somebody else at {address}"),
+                role,
+                target: Target::Tcp(address),
+                version: "version unknown".into(),
+            };
+            return running.target.connect().map(|_| running);
+        }
+        let operation = if role.operation == Operation::Set { "set" } else { "get" };
+        let number = STARTED.fetch_add(1, Ordering::Relaxed);
+        let name = format!("{}-{operation}-{number}", role.store.name());
+        let home = around.directory().join(&name);
+        fs::create_dir_all(&home)
+            .map_err(|error| LabError::system("make a store's directory", error))?;
         let port = free_port()?;
-        let unix_path = around.directory.join(format!("{name}.sock"));
+        let unix_path = around.directory().join(format!("{name}.sock"));
         let target = if around.unix {
             Target::Unix(unix_path.clone())
         } else {
             Target::Tcp(SocketAddr::from(([127, 0, 0, 1], port)))
         };
-        let mut command = command(role, around, port, &unix_path, operation)?;
-        let version = version(role.store, around);
-        let log = around.directory.join(format!("{name}.log"));
+        let mut command = command(&role, around, port, &unix_path, operation)?;
+        let version = version(role.store, around)?;
+        let log = around.directory().join(format!("{name}.log"));
         let output =
             File::create(&log).map_err(|error| LabError::system("keep a store's log", error))?;
         let errors =
             output.try_clone().map_err(|error| LabError::system("keep a store's log", error))?;
-        command.stdin(Stdio::null()).stdout(output).stderr(errors).current_dir(&around.directory);
+        command.stdin(Stdio::null()).stdout(output).stderr(errors).current_dir(&home);
+        // Ctrl-C is the lab's to handle: the terminal sends it to the whole group.
+        command.process_group(0);
         let cores = if around.pinned { around.server_cores.clone() } else { Vec::new() };
         // SAFETY: the closure runs in the child between fork and exec and makes only the two
         // system calls that it names; it takes no lock, and the text of an error is made only
@@ -108,26 +151,29 @@ impl Running {
             });
         }
         let child = command.spawn().map_err(|error| match error.kind() {
-            io::ErrorKind::NotFound => {
-                LabError::Missing { program: command.get_program().display().to_string() }
-            }
+            io::ErrorKind::NotFound => LabError::Missing {
+                program: command.get_program().display().to_string(),
+                how: role.store.install().unwrap_or("install it").into(),
+            },
             _ => LabError::system(format!("start {}", role.store.name()), error),
         })?;
-        let mut running = Self { child, role, target, version };
+        let said = words(&command);
+        let mut running = Self { child: Some(child), command: said, role, target, version };
         running.await_ready(&log)?;
         Ok(running)
     }
 
-    /// The process whose CPU time is the store's.
-    pub fn pid(&self) -> u32 {
-        self.child.id()
+    /// The process whose CPU time is the store's; none if somebody else started it.
+    pub fn pid(&self) -> Option<u32> {
+        self.child.as_ref().map(Child::id)
     }
 
     fn await_ready(&mut self, log: &Path) -> Result<(), LabError> {
         const STEP: Duration = Duration::from_millis(10);
         let begun = Instant::now();
         while self.target.connect().is_err() {
-            let ended = matches!(self.child.try_wait(), Ok(Some(_)));
+            let ended =
+                self.child.as_mut().is_some_and(|child| matches!(child.try_wait(), Ok(Some(_))));
             if ended || begun.elapsed() > START {
                 let said = fs::read_to_string(log).unwrap_or_default();
                 let said = said.trim();
@@ -146,13 +192,25 @@ impl Running {
 impl Drop for Running {
     fn drop(&mut self) {
         // It keeps nothing that is worth a graceful end; an error means that it has ended.
-        let _ = self.child.kill();
-        let _ = self.child.wait();
+        if let Some(child) = &mut self.child {
+            let _ = child.kill();
+            let _ = child.wait();
+        }
     }
 }
 
+/// A command as a person would type it.
+fn words(command: &Command) -> String {
+    let quoted = |word: &std::ffi::OsStr| {
+        let word = word.to_string_lossy();
+        if word.is_empty() || word.contains(' ') { format!("'{word}'") } else { word.into_owned() }
+    };
+    let all = std::iter::once(command.get_program()).chain(command.get_args());
+    all.map(quoted).collect::<Vec<_>>().join(" ")
+}
+
 fn command(
-    role: Role,
+    role: &Role,
     around: &Surroundings,
     port: u16,
     unix: &Path,
@@ -161,8 +219,11 @@ fn command(
     let port_text = port.to_string();
     let threads = around.server_threads.to_string();
     let mut command = match role.store {
-        Store::Redis => {
-            let mut command = Command::new("redis-server");
+        Store::External { .. } => {
+            return Err(LabError::Options("a store elsewhere is not started here".into()));
+        }
+        Store::Redis | Store::Valkey => {
+            let mut command = Command::new(program(role.store, around));
             command.args(["--save", "", "--appendonly", "no", "--bind", "127.0.0.1"]);
             command.args(["--port", &port_text, "--protected-mode", "no"]);
             if around.server_threads > 1 {
@@ -207,25 +268,49 @@ fn command(
             command
         }
     };
-    if around.unix && matches!(role.store, Store::Redis | Store::Dolium | Store::DoliumMemcached) {
+    let redis_language =
+        matches!(role.store, Store::Redis | Store::Valkey | Store::Dolium | Store::DoliumMemcached);
+    if around.unix && redis_language {
         command.arg("--unixsocket").arg(unix);
+    }
+    if redis_language {
+        for (name, value) in &role.settings {
+            command.arg(format!("--{name}")).arg(value);
+        }
     }
     Ok(command)
 }
 
-/// What the store says of itself, in its first line.
-fn version(store: Store, around: &Surroundings) -> String {
-    let (program, flag): (&Path, _) = match store {
-        Store::Redis => (Path::new("redis-server"), "--version"),
-        Store::Memcached => (Path::new("memcached"), "--version"),
-        Store::Dolium | Store::DoliumMemcached => (&around.dolium, "--version"),
-        Store::Null => return "parses nothing, epoll".into(),
-        Store::NullUring => return "parses nothing, io_uring".into(),
-    };
-    let said = Command::new(program).arg(flag).stdin(Stdio::null()).output();
-    let said = said.map(|output| String::from_utf8_lossy(&output.stdout).into_owned());
-    let line = said.unwrap_or_default().lines().next().unwrap_or_default().to_string();
-    if line.is_empty() { "version unknown".into() } else { line }
+/// The file that is run for a store.
+fn program(store: Store, around: &Surroundings) -> &Path {
+    match store {
+        Store::Redis => Path::new("redis-server"),
+        Store::Valkey => Path::new("valkey-server"),
+        Store::Memcached => Path::new("memcached"),
+        Store::Dolium | Store::DoliumMemcached => &around.dolium,
+        _ => &around.itself,
+    }
+}
+
+/// What the store says of itself, in its first line. An error if it is not installed.
+pub fn version(store: Store, around: &Surroundings) -> Result<String, LabError> {
+    match store {
+        Store::Null => return Ok("parses nothing, epoll".into()),
+        Store::NullUring => return Ok("parses nothing, io_uring".into()),
+        Store::External { .. } => return Ok("version unknown".into()),
+        _ => {}
+    }
+    let program = program(store, around);
+    let said = Command::new(program).arg("--version").stdin(Stdio::null()).output();
+    let said = said.map_err(|error| match (error.kind(), store.install()) {
+        (io::ErrorKind::NotFound, Some(how)) => {
+            LabError::Missing { program: program.display().to_string(), how: how.into() }
+        }
+        _ => LabError::system(format!("run {}", program.display()), error),
+    })?;
+    let said = String::from_utf8_lossy(&said.stdout).into_owned();
+    let line = said.lines().next().unwrap_or_default().to_string();
+    Ok(if line.is_empty() { "version unknown".into() } else { line })
 }
 
 /// A port that nobody listens at now.

@@ -111,7 +111,8 @@ impl Workload {
         if let Mix::Recipe(recipe) = &self.mix {
             recipe.check()?;
             let redis = matches!(self.protocol, Protocol::Resp | Protocol::Resp3);
-            let commands = |part: &Part| matches!(part.action, Action::Command(_));
+            let commands =
+                |part: &Part| matches!(part.action, Action::Command(_) | Action::Pair(..));
             if !redis && recipe.parts.iter().any(commands) {
                 return Err(LabError::Options(format!(
                     "{}: commands of data types are Redis' own",

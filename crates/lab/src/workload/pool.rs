@@ -12,7 +12,7 @@
 //! write) a connection walks its own stretch, and where keys are inserted all connections walk in
 //! step along one line of time.
 
-use super::recipe::{Action, Recipe};
+use super::recipe::{Action, Recipe, Template};
 use super::wire::{self, Asking, ReplyShape};
 use super::{Distribution, Mix, Operation, Workload};
 use crate::LabError;
@@ -139,14 +139,22 @@ impl RequestPool {
                     let protocol = self.workload.protocol;
                     self.push_other(id, |out, _| wire::push_scan(out, protocol, &keys));
                 }
-                Action::Command(template) => self.push_other(id, |out, workload| {
-                    let (mut key, mut value) = (Vec::new(), Vec::new());
-                    wire::push_key(&mut key, id, workload.key_bytes.of(id));
-                    super::value::push(&mut value, id, workload.value_bytes.of(id));
-                    template.push(out, &key, &value, (draw >> 32) as u32);
-                }),
+                Action::Command(template) => self.push_command(template, id, draw),
+                Action::Pair(one, other) => {
+                    self.push_command(one, id, draw);
+                    self.push_command(other, id, draw);
+                }
             }
         }
+    }
+
+    fn push_command(&mut self, template: &Template, id: u32, draw: u64) {
+        self.push_other(id, |out, workload| {
+            let (mut key, mut value) = (Vec::new(), Vec::new());
+            wire::push_key(&mut key, id, workload.key_bytes.of(id));
+            super::value::push(&mut value, id, workload.value_bytes.of(id));
+            template.push(out, &key, &value, (draw >> 32) as u32);
+        });
     }
 
     /// Bytes that the pool takes.
@@ -217,10 +225,9 @@ impl RequestPool {
         if recipe.is_some_and(Recipe::inserts) {
             return Walk { at: connection % slices, stride: of % slices, slices };
         }
-        let pairs = |recipe: &Recipe| {
-            recipe.parts.iter().any(|part| part.action == Action::ReadModifyWrite)
-        };
-        if self.workload.distribution == Distribution::Sequential || recipe.is_some_and(pairs) {
+        if self.workload.distribution == Distribution::Sequential
+            || recipe.is_some_and(Recipe::pairs)
+        {
             return Walk { at: slices * connection / of % slices, stride: 1, slices };
         }
         let salt = mix(self.workload.seed ^ mix(connection as u64));

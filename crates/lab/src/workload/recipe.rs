@@ -29,6 +29,8 @@ pub enum Action {
     Scan(u16),
     /// Any Redis command.
     Command(Template),
+    /// A command and the one that undoes it, on the same key and element.
+    Pair(Template, Template),
 }
 
 /// One action and how often it comes.
@@ -60,6 +62,10 @@ impl Recipe {
         for part in &self.parts {
             match &part.action {
                 Action::Command(template) => template.check()?,
+                Action::Pair(one, other) => {
+                    one.check()?;
+                    other.check()?;
+                }
                 Action::Scan(0) => {
                     return Err(LabError::Options(format!("{}: a scan reads a key", self.name)));
                 }
@@ -72,6 +78,12 @@ impl Recipe {
     /// Whether it stores keys that did not exist.
     pub fn inserts(&self) -> bool {
         self.parts.iter().any(|part| part.action == Action::Insert && part.weight > 0.0)
+    }
+
+    /// Whether one request must follow another on its connection.
+    pub fn pairs(&self) -> bool {
+        let pair = |part: &Part| matches!(part.action, Action::ReadModifyWrite | Action::Pair(..));
+        self.parts.iter().any(pair)
     }
 
     /// Number of the part that `draw`, from 0 to 1, stands for.

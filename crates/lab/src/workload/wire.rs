@@ -17,7 +17,7 @@
 
 use std::str::FromStr;
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use super::{Operation, value};
 use crate::LabError;
@@ -29,7 +29,7 @@ pub const KEY_IDS: u32 = 1 << 31;
 pub const REPLY_AROUND_VALUE: usize = 320;
 
 /// Which protocol the generator speaks.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Protocol {
     /// RESP2, as Redis speaks it.

@@ -1,0 +1,201 @@
+//! `kind = "load"` and `"quality"`: every combination of the sweep, the stores in turns.
+//!
+//! Combinations that need the same servers and the same data form a group. Within a group each
+//! repetition visits every combination, and within a combination every store, beginning with
+//! another store each time: what the machine does meanwhile meets all of them.
+
+use std::collections::HashMap;
+use std::time::Duration;
+
+use super::results::Visit;
+use super::servers::Fleet;
+use super::{Stage, visit};
+use crate::LabError;
+use crate::experiment::sweep::Combination;
+use crate::experiment::{Kind, LoadShape};
+use crate::generator::{LoadSpec, Pace};
+use crate::statistics::median;
+use crate::workload::{RequestPool, Workload};
+
+/// Halvings of a search for the highest rate.
+const SEARCH_STEPS: usize = 7;
+/// A store that keeps up with more than its closed loop showed is tried up to this multiple.
+const SEARCH_TOP: f64 = 1.25;
+
+/// Runs all combinations.
+pub fn run(stage: &mut Stage<'_>) -> Result<(), LabError> {
+    let experiment = stage.results.experiment.clone();
+    let combinations = experiment.combinations()?;
+    stage.expect(&combinations, experiment.load.repetitions);
+    let mut groups: Vec<Vec<&Combination>> = Vec::new();
+    for combination in &combinations {
+        let same = |group: &&mut Vec<&Combination>| group_key(group[0]) == group_key(combination);
+        match groups.iter_mut().find(same) {
+            Some(group) => group.push(combination),
+            None => groups.push(vec![combination]),
+        }
+    }
+    let mut fleets = Vec::new();
+    let mut fleet_key = String::new();
+    for group in groups {
+        let key = server_key(group[0]);
+        if fleet_key != key {
+            fleets = start(stage, group[0])?;
+            fleet_key = key;
+        }
+        run_group(stage, &group, &mut fleets, experiment.kind)?;
+    }
+    Ok(())
+}
+
+fn server_key(one: &Combination) -> String {
+    // A null server answers one operation with one size: it is started for each anew.
+    let shape = format!("{:?} {:?}", one.workload.value, one.workload.operations);
+    let load = &one.load;
+    format!("{} {} {} {shape}", load.server_threads, load.pinned, one.nodes)
+}
+
+fn group_key(one: &Combination) -> String {
+    let work = &one.workload;
+    format!("{} {:?} {:?} {:?}", server_key(one), work.keys, work.key, work.preload)
+}
+
+/// Starts every store that can take part; who cannot is noted and left out.
+fn start(stage: &mut Stage<'_>, one: &Combination) -> Result<Vec<Fleet>, LabError> {
+    let mut fleets = Vec::new();
+    for choice in stage.servers() {
+        stage.say(&format!("starting {}", choice.label));
+        let shape = (&one.load, &one.workload);
+        match Fleet::start(&choice, &stage.around, shape, one.nodes, &[]) {
+            Ok(fleet) => {
+                stage.note_started(&fleet);
+                fleets.push(fleet);
+            }
+            Err(LabError::Interrupted) => return Err(LabError::Interrupted),
+            Err(error) => stage.leave_out(&choice.label, &error.to_string()),
+        }
+    }
+    Ok(fleets)
+}
+
+fn run_group(
+    stage: &mut Stage<'_>,
+    group: &[&Combination],
+    fleets: &mut Vec<Fleet>,
+    kind: Kind,
+) -> Result<(), LabError> {
+    let mut able = Vec::new();
+    for mut fleet in fleets.drain(..) {
+        if let Some(why) = fleet.cannot(&group[0].workload) {
+            stage.note(&format!("{}: {why}", fleet.choice.label));
+            continue;
+        }
+        stage.say(&format!("loading {}", fleet.choice.label));
+        fleet.fill(&group[0].workload)?;
+        able.push(fleet);
+    }
+    let mut pools: HashMap<String, RequestPool> = HashMap::new();
+    for combination in group {
+        for fleet in &able {
+            let workload = workload(combination, fleet)?;
+            let key = format!("{workload:?}");
+            if !pools.contains_key(&key) {
+                stage.say("preparing requests");
+                pools.insert(key, RequestPool::build(&workload)?);
+            }
+        }
+    }
+    let repetitions = group[0].load.repetitions;
+    for repetition in 0..repetitions {
+        for combination in group {
+            for turn in 0..able.len() {
+                if crate::interrupt::asked() {
+                    return Err(LabError::Interrupted);
+                }
+                let fleet = &able[(turn + repetition) % able.len()];
+                let pool = &pools[&format!("{:?}", workload(combination, fleet)?)];
+                let spec = spec(&combination.load, fleet, stage);
+                let mut visit = match kind {
+                    Kind::Quality => search(&spec, pool, &combination.load)?,
+                    _ => match visit::measure(&spec, pool) {
+                        // More was offered than it could ever answer: that is a finding.
+                        Err(LabError::Overload { .. }) => overloaded(),
+                        other => other?,
+                    },
+                };
+                if combination.load.count_calls && repetition == 0 {
+                    visit::count_calls(&spec, pool, &mut visit)?;
+                }
+                stage.put(&fleet.choice.label, &combination.settings, visit);
+            }
+        }
+    }
+    *fleets = able;
+    Ok(())
+}
+
+fn overloaded() -> Visit {
+    let mut visit = Visit::default();
+    visit.put("rate", 0.0);
+    visit
+}
+
+fn workload(combination: &Combination, fleet: &Fleet) -> Result<Workload, LabError> {
+    let mut workload = combination.workload.for_protocol(fleet.store.protocol())?;
+    workload.keys = (workload.keys / combination.nodes.max(1) as u32).max(1);
+    Ok(workload)
+}
+
+fn spec(load: &LoadShape, fleet: &Fleet, stage: &Stage<'_>) -> LoadSpec {
+    let around = stage.around.with(load.unix_socket, load.server_threads, load.pinned);
+    LoadSpec {
+        target: fleet.first().target.clone(),
+        more: fleet.others(),
+        connections: load.connections,
+        pipeline: load.pipeline,
+        threads: load.threads,
+        cores: around.client_cores(),
+        warm_up: seconds(load.warm_up),
+        window: seconds(load.seconds),
+        pace: match (load.rate, load.ramp_to) {
+            (Some(from), Some(to)) => Pace::Ramp { from, to },
+            (Some(rate), None) => Pace::Open { rate },
+            (None, _) => Pace::Closed,
+        },
+        verify: load.verify && !fleet.store.is_null(),
+        servers: fleet.pids(),
+        interval: (load.interval > 0.0).then(|| seconds(load.interval)),
+        fill: false,
+    }
+}
+
+fn seconds(number: f64) -> Duration {
+    Duration::try_from_secs_f64(number).unwrap_or_default()
+}
+
+/// The highest rate at which the percentile stays under the bound, by halving.
+fn search(spec: &LoadSpec, pool: &RequestPool, load: &LoadShape) -> Result<Visit, LabError> {
+    let closed = visit::measure(spec, pool)?;
+    let top = closed.figures.get("rate").copied().unwrap_or(0.0) * SEARCH_TOP;
+    let (mut low, mut high) = (0.0, top);
+    let mut best = Visit::default();
+    best.put("quality_rate", 0.0);
+    for _ in 0..SEARCH_STEPS {
+        let rate = f64::midpoint(low, high);
+        let offered = LoadSpec { pace: Pace::Open { rate }, ..spec.clone() };
+        let mut tried = match visit::measure(&offered, pool) {
+            Err(LabError::Overload { .. }) => overloaded(),
+            other => other?,
+        };
+        let kept = tried.latency.quantile_us(load.quality_percentile) < load.quality_us;
+        if kept {
+            low = rate;
+            tried.put("quality_rate", rate);
+            best = tried;
+        } else {
+            high = rate;
+        }
+    }
+    best.put("closed_loop_rate", median(closed.figures.get("rate").copied()));
+    Ok(best)
+}

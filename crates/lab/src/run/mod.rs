@@ -1,0 +1,222 @@
+//! Runs an experiment on the stores that were named and keeps everything that was measured.
+//!
+//! ```text
+//! figures.rs  names of figures          results.rs  what is kept
+//! choice.rs   which stores              servers.rs  their processes
+//! visit.rs    one measurement           live.rs     what a user sees meanwhile
+//! load.rs ... one file for each kind of experiment
+//! ```
+
+pub mod choice;
+pub mod figures;
+pub mod live;
+mod load;
+mod misses;
+pub mod results;
+mod servers;
+mod visit;
+
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+
+use crate::LabError;
+use crate::experiment::sweep::Combination;
+use crate::experiment::{Experiment, Kind, Length, Setting};
+use crate::machine::Machine;
+use crate::statistics::Noise;
+use crate::stores::{Surroundings, version};
+
+use choice::{Choice, Player};
+use live::Live;
+use results::{Point, Results, StoreEntry, Visit};
+use servers::Fleet;
+
+/// Time for which the machine's noise is measured at each end of a run.
+const NOISE: Duration = Duration::from_millis(300);
+
+/// How to run an experiment.
+pub struct Order {
+    pub experiment: Experiment,
+    pub length: Length,
+    pub scale: f64,
+    /// In place of the experiment's own stores.
+    pub stores: Option<Vec<Choice>>,
+    /// What the user typed, to be repeated.
+    pub command: String,
+}
+
+/// What all kinds of experiments share while they run.
+struct Stage<'a> {
+    results: &'a mut Results,
+    around: Surroundings,
+    choices: Vec<Choice>,
+    live: &'a mut Live,
+}
+
+/// Runs it. What was measured is returned even if the user or an error ended it early; the error
+/// comes beside it.
+pub fn run(
+    order: &Order,
+    around: Surroundings,
+    live: &mut Live,
+) -> Result<(Results, Option<LabError>), LabError> {
+    let experiment = order.experiment.at(order.length, order.scale);
+    let choices = match &order.stores {
+        Some(choices) => choices.clone(),
+        None => experiment.stores.iter().map(|name| name.parse()).collect::<Result<_, _>>()?,
+    };
+    let begun = Instant::now();
+    let mut results = Results {
+        experiment,
+        length: order.length,
+        scale: order.scale,
+        command: order.command.clone(),
+        began: utc(SystemTime::now()),
+        seconds: 0.0,
+        dolium: env!("CARGO_PKG_VERSION").into(),
+        machine: Machine::read(),
+        noise: vec![Noise::measure(NOISE)],
+        stores: Vec::new(),
+        points: Vec::new(),
+        notes: Vec::new(),
+        interrupted: false,
+    };
+    let mut stage = Stage { results: &mut results, around, choices, live };
+    stage.invite();
+    let done = match stage.results.experiment.kind {
+        Kind::Load | Kind::Quality => load::run(&mut stage),
+        Kind::Misses => misses::run(&mut stage),
+        other => Err(LabError::Options(format!("{other:?} experiments cannot be run"))),
+    };
+    live.clear();
+    results.noise.push(Noise::measure(NOISE));
+    results.seconds = begun.elapsed().as_secs_f64();
+    results.interrupted = done.is_err();
+    Ok((results, done.err()))
+}
+
+impl Stage<'_> {
+    /// Looks which stores are installed and may take part; the others are kept with the reason.
+    fn invite(&mut self) {
+        let cannot = self.results.experiment.cannot.clone();
+        let mut able = Vec::new();
+        for choice in std::mem::take(&mut self.choices) {
+            let name = choice.label.split('#').next().unwrap_or_default().to_string();
+            let mut entry = StoreEntry { label: choice.label.clone(), ..StoreEntry::default() };
+            let mut around = self.around.clone();
+            if let Some(binary) = &choice.binary {
+                around.dolium.clone_from(binary);
+            }
+            let installed = match choice.player {
+                Player::Store(store) => version(store, &around),
+                Player::Ems | Player::Spark | Player::RedisLua => {
+                    Err(LabError::Options("this experiment has no part for it".into()))
+                }
+            };
+            match (cannot.get(&name), installed) {
+                (Some(why), _) => entry.absent = Some(why.clone()),
+                (None, Err(error)) => entry.absent = Some(error.to_string()),
+                (None, Ok(version)) => {
+                    entry.version = version;
+                    able.push(choice);
+                }
+            }
+            if let Some(why) = &entry.absent {
+                self.live.say(&format!("{} takes no part: {why}", entry.label));
+            }
+            self.results.stores.push(entry);
+        }
+        self.choices = able;
+    }
+
+    /// The stores that are servers.
+    fn servers(&self) -> Vec<Choice> {
+        self.choices.iter().filter(|choice| choice.store().is_some()).cloned().collect()
+    }
+
+    fn say(&mut self, line: &str) {
+        let line = format!("{}: {line}", self.results.experiment.name);
+        self.live.show(&line, self.results);
+    }
+
+    fn note(&mut self, line: &str) {
+        if !self.results.notes.iter().any(|known| known == line) {
+            self.live.say(line);
+            self.results.notes.push(line.to_string());
+        }
+    }
+
+    fn note_started(&mut self, fleet: &Fleet) {
+        let entry = self.results.stores.iter_mut().find(|one| one.label == fleet.choice.label);
+        if let Some(entry) = entry
+            && entry.command.is_empty()
+        {
+            entry.command.clone_from(&fleet.first().command);
+        }
+    }
+
+    /// A store that did not start takes no further part.
+    fn leave_out(&mut self, label: &str, why: &str) {
+        self.live.say(&format!("{label} takes no part: {why}"));
+        self.choices.retain(|choice| choice.label != label);
+        if let Some(entry) = self.results.stores.iter_mut().find(|one| one.label == label) {
+            entry.absent = Some(why.to_string());
+        }
+    }
+
+    fn expect(&mut self, combinations: &[Combination], repetitions: usize) {
+        self.live.expect(combinations.len() * repetitions * self.choices.len());
+    }
+
+    /// Keeps one visit.
+    fn put(&mut self, store: &str, settings: &[(String, Setting)], visit: Visit) {
+        let same = |point: &&mut Point| point.store == store && point.settings == settings;
+        match self.results.points.iter_mut().find(same) {
+            Some(point) => point.visits.push(visit),
+            None => self.results.points.push(Point {
+                store: store.to_string(),
+                settings: settings.to_vec(),
+                visits: vec![visit],
+            }),
+        }
+        self.live.step();
+        let words: Vec<String> = settings.iter().map(|(_, setting)| setting.to_string()).collect();
+        self.say(&format!("{store} {}", words.join(" ")));
+    }
+}
+
+/// Seconds since 1970 as a name of a directory, `2026-11-21-083000`.
+pub fn stamp(seconds: u64) -> String {
+    let text = utc(UNIX_EPOCH + Duration::from_secs(seconds));
+    text.trim_end_matches(" UTC").replace(' ', "-").replace(':', "")
+}
+
+/// A moment as `2026-11-21 08:30:00 UTC`.
+fn utc(time: SystemTime) -> String {
+    let seconds = time.duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs());
+    let (days, rest) = ((seconds / 86_400) as i64, seconds % 86_400);
+    // Days to a date of the Gregorian calendar, counting years from March (H. Hinnant's method).
+    let shifted = days + 719_468;
+    let era = shifted.div_euclid(146_097);
+    let of_era = shifted.rem_euclid(146_097);
+    let year_of_era = (of_era - of_era / 1_460 + of_era / 36_524 - of_era / 146_096) / 365;
+    let day_of_year = of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
+    let month_from_march = (5 * day_of_year + 2) / 153;
+    let day = day_of_year - (153 * month_from_march + 2) / 5 + 1;
+    let month = if month_from_march < 10 { month_from_march + 3 } else { month_from_march - 9 };
+    let year = year_of_era + era * 400 + i64::from(month <= 2);
+    let (hour, minute, second) = (rest / 3_600, rest / 60 % 60, rest % 60);
+    format!("{year}-{month:02}-{day:02} {hour:02}:{minute:02}:{second:02} UTC")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn moments_are_written_as_dates() {
+        let at = |seconds| utc(UNIX_EPOCH + Duration::from_secs(seconds));
+        assert_eq!(at(0), "1970-01-01 00:00:00 UTC");
+        assert_eq!(at(951_827_696), "2000-02-29 12:34:56 UTC");
+        assert_eq!(at(1_795_249_800), "2026-11-21 08:30:00 UTC");
+    }
+}

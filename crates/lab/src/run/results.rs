@@ -1,0 +1,159 @@
+//! What a run leaves: everything that was measured, and everything that is needed to judge it.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+use crate::experiment::{Experiment, Length, Setting};
+use crate::generator::Counts;
+use crate::machine::Machine;
+use crate::statistics::{Estimate, Judgement, Noise};
+
+/// One experiment, run.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Results {
+    /// As it was run: scaled, with the axes of its length.
+    pub experiment: Experiment,
+    pub length: Length,
+    /// Multiple of the file's number of keys.
+    pub scale: f64,
+    /// What to type to do it again.
+    pub command: String,
+    /// When it began, in UTC.
+    pub began: String,
+    pub seconds: f64,
+    pub dolium: String,
+    pub machine: Machine,
+    /// Before and after.
+    pub noise: Vec<Noise>,
+    pub stores: Vec<StoreEntry>,
+    pub points: Vec<Point>,
+    /// What a reader must know besides.
+    pub notes: Vec<String>,
+    /// Whether the user ended it early.
+    pub interrupted: bool,
+}
+
+/// A store that took part, or did not.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub struct StoreEntry {
+    pub label: String,
+    pub version: String,
+    /// How it was started.
+    pub command: String,
+    /// Why it took no part.
+    pub absent: Option<String>,
+}
+
+/// A store at one combination of settings.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub struct Point {
+    pub store: String,
+    pub settings: Vec<(String, Setting)>,
+    /// One a repetition.
+    pub visits: Vec<Visit>,
+}
+
+/// One measurement.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub struct Visit {
+    pub figures: BTreeMap<String, f64>,
+    /// Every latency of the window, in nanoseconds; empty where none was taken.
+    #[serde(default, skip_serializing_if = "none")]
+    pub latency: Counts,
+    #[serde(default)]
+    pub series: Option<Series>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub events: Vec<Event>,
+}
+
+fn none(counts: &Counts) -> bool {
+    counts.0.is_empty()
+}
+
+/// Lines over time.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub struct Series {
+    /// Seconds from the first request.
+    pub at: Vec<f64>,
+    /// By figure; `None` where an interval had nothing.
+    pub lines: BTreeMap<String, Vec<Option<f64>>>,
+    /// Seconds that were called warm-up before the run.
+    pub warm_up: f64,
+    /// Seconds that the series itself shows to be warm-up.
+    pub settled: f64,
+}
+
+/// Something that the store did.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Event {
+    pub name: String,
+    /// Seconds from the first request.
+    pub from: f64,
+    pub to: f64,
+}
+
+impl Visit {
+    /// Notes a figure, unless it is not a number.
+    pub fn put(&mut self, name: &str, value: f64) {
+        if value.is_finite() {
+            self.figures.insert(name.into(), value);
+        }
+    }
+}
+
+impl Point {
+    /// All rounds of one figure.
+    pub fn rounds(&self, figure: &str) -> Vec<f64> {
+        self.visits.iter().filter_map(|visit| visit.figures.get(figure).copied()).collect()
+    }
+
+    /// Median of a figure with its interval.
+    pub fn estimate(&self, figure: &str) -> Option<Estimate> {
+        let rounds = self.rounds(figure);
+        (!rounds.is_empty()).then(|| Estimate::of(&rounds))
+    }
+
+    /// A setting by its axis.
+    pub fn setting(&self, axis: &str) -> Option<&Setting> {
+        self.settings.iter().find(|(name, _)| name == axis).map(|(_, setting)| setting)
+    }
+
+    /// All latencies of all rounds.
+    pub fn latency(&self) -> Counts {
+        let mut all = Counts::default();
+        for visit in &self.visits {
+            all.merge(&visit.latency);
+        }
+        all
+    }
+
+    /// The settings in words, without the axis that a plot shows along its bottom.
+    pub fn words(&self, without: &str) -> String {
+        let words = self.settings.iter().filter(|(name, _)| name != without);
+        let words = words.map(|(name, setting)| match setting {
+            Setting::Text(text) => text.clone(),
+            other => format!("{name} {other}"),
+        });
+        words.collect::<Vec<_>>().join(" ")
+    }
+}
+
+impl Results {
+    /// Stores that have points, in the order in which they were named.
+    pub fn present(&self) -> Vec<&str> {
+        let all = self.stores.iter().map(|entry| entry.label.as_str());
+        all.filter(|label| self.points.iter().any(|point| point.store == *label)).collect()
+    }
+
+    /// The point of a store at the settings of another.
+    pub fn peer(&self, of: &Point, store: &str) -> Option<&Point> {
+        self.points.iter().find(|point| point.store == store && point.settings == of.settings)
+    }
+
+    /// How a figure of one point stands to that of another store at the same settings. `among`
+    /// comparisons are looked at together.
+    pub fn judge(&self, one: &Point, other: &Point, figure: &str, among: usize) -> Judgement {
+        Judgement::paired(&one.rounds(figure), &other.rounds(figure), among)
+    }
+}

@@ -1,0 +1,184 @@
+//! One measurement: load by the generator, samples of the system beside it, figures of both.
+
+use std::time::{Duration, Instant};
+
+use super::results::{Series, Visit};
+use crate::LabError;
+use crate::generator::{self, Counts, LoadReport, LoadSpec};
+use crate::probes::sampler::{at, over};
+use crate::probes::{Moment, Sampler, counters};
+use crate::statistics::warm_up;
+use crate::workload::RequestPool;
+
+/// Window of system calls: long enough for thousands, short enough to be no burden.
+const COUNTING: Duration = Duration::from_millis(300);
+/// Time around the window in which perf starts and ends.
+const COUNTING_AROUND: Duration = Duration::from_millis(700);
+
+/// Runs `spec` and measures.
+pub fn measure(spec: &LoadSpec, pool: &RequestPool) -> Result<Visit, LabError> {
+    let sampler = Sampler::start(spec.servers.clone());
+    let report = generator::run(spec, pool)?;
+    let moments = sampler.finish();
+    let mut visit = figures(spec, pool, &report, &moments);
+    if spec.interval.is_some() {
+        visit.series = Some(series(spec, &report, &moments));
+    }
+    Ok(visit)
+}
+
+/// Counts the server's system calls under the same load. Nothing of it is timed.
+pub fn count_calls(spec: &LoadSpec, pool: &RequestPool, visit: &mut Visit) -> Result<(), LabError> {
+    let Some(&pid) = spec.servers.first() else { return Ok(()) };
+    let around = LoadSpec {
+        warm_up: Duration::ZERO,
+        window: COUNTING + COUNTING_AROUND,
+        interval: Some(Duration::from_millis(50)),
+        ..spec.clone()
+    };
+    let counting = std::thread::spawn(move || {
+        std::thread::sleep(COUNTING_AROUND / 3);
+        let begun = Instant::now();
+        (counters::count(pid, COUNTING), begun)
+    });
+    let report = generator::run(&around, pool)?;
+    let Ok((counts, begun)) = counting.join() else { return Ok(()) };
+    // perf needs a moment to attach; the rate under it is taken from the middle of the window.
+    let middle = begun.duration_since(report.begun).as_secs_f64() + COUNTING.as_secs_f64() / 2.0;
+    let near: Vec<u64> = report
+        .series
+        .iter()
+        .filter(|slice| (slice.at - middle).abs() < COUNTING.as_secs_f64() / 2.0)
+        .map(|slice| slice.operations)
+        .collect();
+    let rate = near.iter().sum::<u64>() as f64 / (near.len() as f64 * 0.05);
+    let operations = rate * COUNTING.as_secs_f64();
+    let count = |name: &str| counts.get(name).copied().unwrap_or(f64::NAN);
+    visit.put("calls_per_op", count("calls") / operations);
+    visit.put("calls_s", count("calls") / COUNTING.as_secs_f64());
+    visit.put("instructions_per_op", count("instructions") / operations);
+    visit.put("l1d_miss_share", 100.0 * count("l1d_misses") / count("l1d_loads"));
+    Ok(())
+}
+
+fn figures(spec: &LoadSpec, pool: &RequestPool, report: &LoadReport, moments: &[Moment]) -> Visit {
+    let mut visit = Visit { latency: Counts::of(&report.latency), ..Visit::default() };
+    let operations = report.operations.max(1) as f64;
+    visit.put("rate", report.rate());
+    visit.put("value_mb_s", report.rate() * pool.workload.value_bytes.mean() / 1e6);
+    visit.put("mean", visit.latency.mean_us());
+    visit.put("least", report.latency.min() as f64 / 1e3);
+    for (name, share) in
+        [("p50", 0.5), ("p90", 0.9), ("p99", 0.99), ("p999", 0.999), ("worst", 1.0)]
+    {
+        visit.put(name, visit.latency.quantile_us(share));
+    }
+    visit.put("client_us", report.client_us());
+    visit.put(
+        "client_busy",
+        report.client_cpu_ns as f64 / 1e7 / report.seconds / spec.threads.max(1) as f64,
+    );
+    visit.put("misses_share", 100.0 * report.misses as f64 / operations);
+    if spec.pace != generator::Pace::Closed {
+        visit.put("unanswered", report.unanswered as f64);
+        visit.put("lag_p99", report.lag.value_at_quantile(0.99) as f64 / 1e3);
+    }
+    system_figures(&mut visit, report, moments, operations, !spec.servers.is_empty());
+    visit
+}
+
+/// What the system says of the window.
+fn system_figures(
+    visit: &mut Visit,
+    report: &LoadReport,
+    moments: &[Moment],
+    operations: f64,
+    server_known: bool,
+) {
+    let window = report.window;
+    let during = |counter: &dyn Fn(&Moment) -> f64| over(moments, window, counter);
+    let total = during(&|moment| moment.machine.total_s()).max(1e-9);
+    let share = |counter: &dyn Fn(&Moment) -> f64| 100.0 * during(counter) / total;
+    visit.put("cpu_user", share(&|moment| moment.machine.user_s));
+    visit.put("cpu_system", share(&|moment| moment.machine.system_s));
+    visit.put("cpu_iowait", share(&|moment| moment.machine.iowait_s));
+    visit.put("cpu_irq", share(&|moment| moment.machine.irq_s));
+    visit.put("cpu_softirq", share(&|moment| moment.machine.softirq_s));
+    visit.put("cpu_steal", share(&|moment| moment.machine.steal_s));
+    visit.put("loopback_b_per_op", during(&|moment| moment.machine.loopback_bytes) / operations);
+    let swapped =
+        |moment: &Moment| moment.machine.swapped_in_pages + moment.machine.swapped_out_pages;
+    visit.put("swap", during(&swapped) / report.seconds);
+    if !server_known {
+        return;
+    }
+    visit.put("server_us", report.server_us().unwrap_or(f64::NAN));
+    visit.put("busy", report.server_busy().unwrap_or(f64::NAN));
+    let user = during(&|moment| moment.server.user_s);
+    let system = during(&|moment| moment.server.system_s);
+    if user + system > 0.0 {
+        // The ticks say how the time is split, the scheduler how much there was.
+        let part = system / (user + system);
+        visit.put("system_share", 100.0 * part);
+        if let Some(us) = report.server_us() {
+            visit.put("server_system_us", us * part);
+            visit.put("server_user_us", us * (1.0 - part));
+        }
+    }
+    visit.put("waits_per_op", during(&|moment| moment.server.waits) / operations);
+    visit.put("preemptions_per_op", during(&|moment| moment.server.preemptions) / operations);
+    let faults = |moment: &Moment| moment.server.minor_faults + moment.server.major_faults;
+    visit.put("faults_per_op", during(&faults) / operations);
+    visit.put("rss_mib", at(moments, window.1, |moment| moment.server.rss_kib) / 1024.0);
+    visit.put("growth_kib_s", during(&|moment| moment.server.rss_kib) / report.seconds);
+    visit.put("swap_mib", at(moments, window.1, |moment| moment.server.swap_kib) / 1024.0);
+    let written = |moment: &Moment| moment.server.written_bytes;
+    visit.put("written_mb_s", during(&written) / 1e6 / report.seconds);
+}
+
+/// Everything over time, on the intervals of the generator.
+fn series(spec: &LoadSpec, report: &LoadReport, moments: &[Moment]) -> Series {
+    let width = spec.interval.unwrap_or_default().as_secs_f64();
+    let mut series = Series { warm_up: spec.warm_up.as_secs_f64(), ..Series::default() };
+    let mut put = |name: &str, value: f64| {
+        let line = series.lines.entry(name.to_string()).or_default();
+        line.push(value.is_finite().then_some(rounded(value)));
+    };
+    let mut times = Vec::new();
+    for interval in &report.series {
+        times.push(interval.at);
+        put("rate", interval.operations as f64 / width);
+        for (name, share) in [("p50", 0.5), ("p99", 0.99), ("worst", 1.0)] {
+            put(name, interval.latency.quantile_us(share));
+        }
+        let from = report.begun + Duration::from_secs_f64(interval.at);
+        let to = from + Duration::from_secs_f64(width);
+        let during = |counter: &dyn Fn(&Moment) -> f64| over(moments, (from, to), counter);
+        let total = during(&|moment| moment.machine.total_s());
+        let idle = during(&|moment| moment.machine.idle_s);
+        put("cpu", 100.0 * (total - idle) / total);
+        put("rss_mib", at(moments, to, |moment| moment.server.rss_kib) / 1024.0);
+        let pages =
+            |moment: &Moment| moment.machine.swapped_in_pages + moment.machine.swapped_out_pages;
+        put("swap", during(&pages) / width);
+    }
+    series.at = times;
+    let medians: Vec<f64> = series
+        .lines
+        .get("p50")
+        .into_iter()
+        .flatten()
+        .map(|value| value.unwrap_or(f64::NAN))
+        .collect();
+    series.settled = warm_up::intervals(&medians) as f64 * width;
+    series
+}
+
+/// Four digits are more than any of it is worth, and half of the bytes.
+fn rounded(value: f64) -> f64 {
+    if value == 0.0 {
+        return 0.0;
+    }
+    let scale = 10f64.powi(3 - value.abs().log10().floor() as i32);
+    (value * scale).round() / scale
+}

@@ -1,0 +1,146 @@
+//! Whether one store's figure differs from another's, in words.
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+use super::bootstrap::Estimate;
+use super::ranks;
+
+/// A difference is told only where chance alone would make one in fewer than this share of runs.
+const ERROR_SHARE: f64 = 0.05;
+/// Rounds below which no test can tell chance from a difference at that share.
+const ROUNDS_LEAST: usize = 6;
+
+/// What can be said.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Verdict {
+    /// Larger, and not by chance.
+    More,
+    Less,
+    /// Chance alone explains it.
+    NoDifference,
+    /// The machine's own speed changed by more than the figures differ.
+    Swallowed,
+    /// Too few rounds to tell.
+    TooFew,
+}
+
+/// A ratio, and what it is worth.
+#[derive(Clone, Copy, PartialEq, Debug, Serialize, Deserialize)]
+pub struct Judgement {
+    pub ratio: Estimate,
+    /// Chance of such a difference if there is none.
+    pub chance: f64,
+    pub verdict: Verdict,
+}
+
+impl Judgement {
+    /// Of rounds that took turns. `among` comparisons are looked at together, so each must be the
+    /// clearer.
+    pub fn paired(above: &[f64], below: &[f64], among: usize) -> Self {
+        let ratios: Vec<f64> = above.iter().zip(below).map(|(a, b)| a / b).collect();
+        let ratio = Estimate::of(&ratios);
+        let chance = ranks::signed_rank(&ratios);
+        Self::of(ratio, chance, ratios.len(), among, 0.0)
+    }
+
+    /// Of runs at different times. `drift` is the share by which the machine's speed differed.
+    pub fn unpaired(above: &[f64], below: &[f64], among: usize, drift: f64) -> Self {
+        let ratio = Estimate::of_unpaired(above, below);
+        let chance = ranks::rank_sum(above, below);
+        Self::of(ratio, chance, above.len().min(below.len()), among, drift)
+    }
+
+    fn of(ratio: Estimate, chance: f64, rounds: usize, among: usize, drift: f64) -> Self {
+        let clear = chance * among.max(1) as f64 <= ERROR_SHARE;
+        // Few rounds that look at many things at once can never be clear enough for all.
+        let could = ROUNDS_LEAST + (among.max(1) as f64).log2().ceil() as usize;
+        let verdict = if !ratio.value.is_finite() || (rounds < ROUNDS_LEAST && drift == 0.0) {
+            Verdict::TooFew
+        } else if !clear {
+            if rounds < could && (ratio.low > 1.0 || ratio.high < 1.0) {
+                Verdict::TooFew
+            } else {
+                Verdict::NoDifference
+            }
+        } else if (ratio.value - 1.0).abs() <= drift {
+            Verdict::Swallowed
+        } else if ratio.value > 1.0 {
+            Verdict::More
+        } else {
+            Verdict::Less
+        };
+        Self { ratio, chance, verdict }
+    }
+}
+
+impl fmt::Display for Judgement {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Estimate { value, low, high } = self.ratio;
+        write!(f, "{value:.3} x ({low:.3} to {high:.3})")?;
+        match self.verdict {
+            Verdict::More | Verdict::Less => Ok(()),
+            Verdict::NoDifference => f.write_str(", no difference"),
+            Verdict::Swallowed => f.write_str(", swallowed by the machine's noise"),
+            Verdict::TooFew => f.write_str(", too few rounds to tell"),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use rand::rngs::SmallRng;
+    use rand::{Rng, SeedableRng};
+
+    use super::*;
+
+    /// Rounds on a machine whose speed wanders and whose single rounds scatter by two percent.
+    fn rounds(random: &mut SmallRng, slower: f64) -> (Vec<f64>, Vec<f64>) {
+        const ROUNDS: usize = 10;
+        let mut speed = 1.0;
+        let noise = |random: &mut SmallRng| {
+            (0..4).map(|_| random.random_range(-0.01..0.01)).sum::<f64>() + 1.0
+        };
+        (0..ROUNDS)
+            .map(|_| {
+                speed *= 1.0 + random.random_range(-0.1..0.1);
+                (speed * slower * noise(random), speed * noise(random))
+            })
+            .unzip()
+    }
+
+    #[test]
+    fn the_same_store_twice_differs_in_no_more_than_one_run_of_twenty() {
+        let mut random = SmallRng::seed_from_u64(11);
+        let wrong = (0..2_000)
+            .filter(|_| {
+                let (a, b) = rounds(&mut random, 1.0);
+                matches!(Judgement::paired(&a, &b, 1).verdict, Verdict::More | Verdict::Less)
+            })
+            .count();
+        assert!(wrong <= 120, "{wrong} of 2000");
+    }
+
+    #[test]
+    fn three_percent_are_found_with_the_usual_rounds() {
+        let mut random = SmallRng::seed_from_u64(12);
+        let found = (0..500)
+            .filter(|_| {
+                let (a, b) = rounds(&mut random, 1.03);
+                Judgement::paired(&a, &b, 1).verdict == Verdict::More
+            })
+            .count();
+        assert!(found >= 475, "{found} of 500");
+    }
+
+    #[test]
+    fn what_the_machine_did_is_not_called_the_stores() {
+        let slow: Vec<f64> = (0..10).map(|n| 1.10 + f64::from(n) / 1000.0).collect();
+        let fast: Vec<f64> = (0..10).map(|n| 1.00 + f64::from(n) / 1000.0).collect();
+        assert_eq!(Judgement::unpaired(&slow, &fast, 1, 0.02).verdict, Verdict::More);
+        assert_eq!(Judgement::unpaired(&slow, &fast, 1, 0.15).verdict, Verdict::Swallowed);
+        assert_eq!(Judgement::paired(&slow[..3], &fast[..3], 1).verdict, Verdict::TooFew);
+    }
+}
