@@ -75,15 +75,16 @@ pub fn sentences(results: &Results) -> Vec<String> {
             figures::label(figure)
         )];
     }
-    standings.iter().map(|standing| sentence(first, &label, standing)).collect()
+    let better = if figures::figure(figure).less { "less" } else { "more" };
+    standings.iter().map(|standing| sentence(first, &label, better, standing)).collect()
 }
 
-fn sentence(first: &str, label: &str, standing: &Standing) -> String {
+fn sentence(first: &str, label: &str, better: &str, standing: &Standing) -> String {
     let Standing { other, ratios, overall, more, less } = standing;
     let settings = ratios.len();
     let least = ratios.iter().copied().fold(f64::INFINITY, f64::min);
     let most = ratios.iter().copied().fold(f64::NEG_INFINITY, f64::max);
-    let mut text = format!("{first}'s {label} was {:.2} × {other}'s", overall.ratio.value);
+    let mut text = format!("Against {other}, {first} had {:.2} × the {label}", overall.ratio.value);
     if settings > 1 {
         text.push_str(&format!(" in the middle of {settings} settings ({least:.2} to {most:.2}"));
         if more + less > 0 {
@@ -93,12 +94,16 @@ fn sentence(first: &str, label: &str, standing: &Standing) -> String {
     } else {
         text.push_str(&format!(" ({:.2} to {:.2})", overall.ratio.low, overall.ratio.high));
     }
-    text.push_str(match overall.verdict {
-        Verdict::More | Verdict::Less => ".",
+    let end = match overall.verdict {
+        Verdict::More | Verdict::Less => {
+            text.push_str(&format!("; {better} is better."));
+            ""
+        }
         Verdict::NoDifference => ": chance alone explains that, no difference was found.",
         Verdict::Swallowed => ": the machine's own noise swallows that.",
         Verdict::TooFew => ": too few rounds to tell it from chance.",
-    });
+    };
+    text.push_str(end);
     text
 }
 

@@ -67,7 +67,7 @@ fn experiment(results: &Results) -> Markup {
                     p { small { (asked.published.setup) } }
                 }
             }
-            @for plot in &asked.plot { (plots(plot, results)) }
+            (plots(results))
             (table(results))
             (stores(results))
             (differences(results))
@@ -92,25 +92,40 @@ fn scale(results: &Results) -> String {
     text
 }
 
-fn plots(plot: &Plot, results: &Results) -> Markup {
-    let drawings = svg::draw(plot, results);
+/// Drawings flow in a grid; one that the study has too stands in a row with the study's.
+fn plots(results: &Results) -> Markup {
+    let study = &results.experiment.study;
+    let mut rows: Vec<(Vec<svg::Drawing>, Option<&Plot>)> = vec![(Vec::new(), None)];
+    let mut empty = Vec::new();
+    for plot in &results.experiment.plot {
+        let drawings = svg::draw(plot, results);
+        if drawings.is_empty() {
+            empty.push(plot.title.as_str());
+        } else if plot.published.is_some() {
+            rows.push((drawings, Some(plot)));
+            rows.push((Vec::new(), None));
+        } else if let Some((row, _)) = rows.last_mut() {
+            row.extend(drawings);
+        }
+    }
     html! {
-        @if drawings.is_empty() {
-            p .tag { (plot.title) ": nothing was measured for this plot." }
-        } @else {
-            div .plots {
-                @for drawing in &drawings {
-                    figure .wide[!drawing.svg.contains(WIDE)] aria-label=(drawing.title) {
-                        (PreEscaped(&drawing.svg))
+        @for (drawings, plot) in &rows {
+            @if !drawings.is_empty() {
+                div .plots {
+                    @for drawing in drawings {
+                        figure .wide[!drawing.svg.contains(WIDE)] aria-label=(drawing.title) {
+                            (PreEscaped(&drawing.svg))
+                        }
                     }
-                }
-                @if let Some(published) = &plot.published {
-                    figure .theirs aria-label="as published" {
-                        (PreEscaped(svg::published::draw(&results.experiment.study, published)))
+                    @if let Some(published) = plot.and_then(|plot| plot.published.as_ref()) {
+                        figure .theirs aria-label="as published" {
+                            (PreEscaped(svg::published::draw(study, published)))
+                        }
                     }
                 }
             }
         }
+        @for title in empty { p .tag { (title) ": nothing was measured for this plot." } }
     }
 }
 
@@ -168,7 +183,7 @@ fn stores(results: &Results) -> Markup {
         h3 { "Stores" }
         div .scroll {
             table {
-                tr { th { "store" } th { "version" } th { "started with" } }
+                tr { th { "store" } th .left { "version" } th .left { "started with" } }
                 @for entry in &results.stores {
                     tr {
                         td { (entry.label) }

@@ -22,6 +22,12 @@ pub struct Live {
     expected: usize,
 }
 
+impl Default for Live {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
 impl Live {
     /// Begins with nothing on the screen.
     pub fn new() -> Self {

@@ -5,6 +5,7 @@
 //! another store each time: what the machine does meanwhile meets all of them.
 
 use std::collections::HashMap;
+use std::collections::hash_map::Entry;
 use std::time::Duration;
 
 use super::results::Visit;
@@ -99,9 +100,9 @@ fn run_group(
         for fleet in &able {
             let workload = workload(combination, fleet)?;
             let key = format!("{workload:?}");
-            if !pools.contains_key(&key) {
+            if let Entry::Vacant(entry) = pools.entry(key) {
                 stage.say("preparing requests");
-                pools.insert(key, RequestPool::build(&workload)?);
+                entry.insert(RequestPool::build(&workload)?);
             }
         }
     }

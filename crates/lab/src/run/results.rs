@@ -8,6 +8,7 @@ use crate::experiment::{Experiment, Length, Setting};
 use crate::generator::Counts;
 use crate::machine::Machine;
 use crate::statistics::{Estimate, Judgement, Noise};
+use crate::workload::Distribution;
 
 /// One experiment, run.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -131,9 +132,14 @@ impl Point {
     /// The settings in words, without the axis that a plot shows along its bottom.
     pub fn words(&self, without: &str) -> String {
         let words = self.settings.iter().filter(|(name, _)| name != without);
-        let words = words.map(|(name, setting)| match setting {
-            Setting::Text(text) => text.clone(),
-            other => format!("{name} {other}"),
+        let words = words.map(|(name, setting)| match (name.as_str(), setting) {
+            ("order", Setting::Text(text)) => {
+                text.parse::<Distribution>().map_or_else(|_| text.clone(), |order| order.words())
+            }
+            (_, Setting::Text(text)) => text.clone(),
+            (_, Setting::Flag(true)) => name.clone(),
+            (_, Setting::Flag(false)) => format!("not {name}"),
+            (_, number) => format!("{name} {number}"),
         });
         words.collect::<Vec<_>>().join(" ")
     }

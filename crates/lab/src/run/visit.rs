@@ -145,7 +145,9 @@ fn series(spec: &LoadSpec, report: &LoadReport, moments: &[Moment]) -> Series {
         line.push(value.is_finite().then_some(rounded(value)));
     };
     let mut times = Vec::new();
-    for interval in &report.series {
+    // What comes after the window is only answers to the last requests.
+    let end = (spec.warm_up + spec.window).as_secs_f64();
+    for interval in report.series.iter().filter(|one| spec.fill || one.at + 0.9 * width <= end) {
         times.push(interval.at);
         put("rate", interval.operations as f64 / width);
         for (name, share) in [("p50", 0.5), ("p99", 0.99), ("worst", 1.0)] {

@@ -56,6 +56,21 @@ impl Distribution {
         }
     }
 
+    /// As a reader of a report is told.
+    pub fn words(&self) -> String {
+        match self {
+            Self::Uniform | Self::Sequential => self.to_string(),
+            Self::Zipf { exponent, scrambled: true } => format!("Zipf {exponent} scrambled"),
+            Self::Zipf { exponent, scrambled: false } => format!("Zipf {exponent} contiguous"),
+            Self::HotSet { keys_share, requests_share } => {
+                let (keys, requests) = (100.0 * keys_share, 100.0 * requests_share);
+                format!("{requests:.0} % to {keys:.0} %")
+            }
+            Self::Gaussian { deviations } => format!("Gaussian, {deviations} deviations"),
+            Self::Latest { exponent } => format!("latest {exponent}"),
+        }
+    }
+
     /// Draws `count` key numbers below `keys`.
     pub fn draw(&self, keys: u32, count: usize, seed: u64) -> Vec<u32> {
         let mut random = SmallRng::seed_from_u64(seed);

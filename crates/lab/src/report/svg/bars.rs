@@ -3,7 +3,7 @@
 use super::draw::{area, note};
 use super::frame::{Ask, Frame, Key, WIDTH};
 use super::scale::{Scale, Unit, trimmed};
-use super::style::{FAINT, INK, colour};
+use super::style::{FAINT, INK, NEUTRAL, colour};
 use super::{Drawing, panels};
 use crate::experiment::{Axis, Plot};
 use crate::run::figures;
@@ -122,7 +122,8 @@ pub fn grouped(
         let left = middles[group] + bar_width * (place as f64 - series.len() as f64 / 2.0);
         let Estimate { value, low, high } = bar.value;
         let tip = frame.y.place(value);
-        let shade = colour(&bar.series, place);
+        let shade =
+            if ratio || bar.series.is_empty() { NEUTRAL } else { colour(&bar.series, place) };
         let inner = (left + 1.5, left + bar_width - 1.5);
         frame.out.push_str(&area(inner.0, tip, inner.1, floor, shade, r#"rx="1.5""#));
         let middle = left + bar_width / 2.0;

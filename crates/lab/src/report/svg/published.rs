@@ -83,16 +83,15 @@ fn places(title: &str, plot: &PublishedPlot) -> String {
         frame.out.push_str(&path(&line, colour("", place), 2.0, r#"stroke-dasharray="7 5""#));
     }
     let (left, right) = frame.sides();
-    let mut above = true;
+    let middle = crate::statistics::median(plot.points.iter().map(|point| point.y));
     for point in &plot.points {
         let (x, y) = (frame.x.place(point.x), frame.y.place(point.y));
         frame.out.push_str(&mark(0, x, y, INK));
         let right_half = x > f64::midpoint(left, right);
         let anchor = if right_half { "end" } else { "start" };
         let shift = if right_half { -8.0 } else { 8.0 };
-        // Labels of neighbours go above and below in turn.
-        let height = if above { y - 10.0 } else { y + 18.0 };
-        above = !above;
+        // Labels of high points go above and of low ones below, where they meet no neighbour's.
+        let height = if point.y >= middle { y - 10.0 } else { y + 18.0 };
         frame.out.push_str(&note(x + shift, height, anchor, INK, &point.label));
     }
     if !plot.sketches.is_empty() {

@@ -14,7 +14,6 @@ use crate::statistics::median;
 
 /// One line: seconds, and least, median and largest of the repetitions.
 struct Line {
-    label: String,
     store_place: usize,
     faint: bool,
     steps: Vec<(f64, f64, f64, f64)>,
@@ -42,14 +41,9 @@ pub fn draw(plot: &Plot, results: &Results) -> Vec<Drawing> {
             for (figure, faint) in wanted {
                 let steps = steps(point, figure);
                 if !steps.is_empty() {
-                    let label = match (plot.y.is_empty(), faint) {
-                        (true, true) => format!("{store} p99"),
-                        (true, false) => format!("{store} p50"),
-                        (false, _) => (*store).to_string(),
-                    };
                     let events =
                         point.visits.first().map(|visit| visit.events.clone()).unwrap_or_default();
-                    lines.push(Line { label, store_place: place, faint: *faint, steps, events });
+                    lines.push(Line { store_place: place, faint: *faint, steps, events });
                 }
             }
         }
@@ -89,15 +83,18 @@ fn one(plot: &Plot, title: &str, lines: &[Line], warm_up: f64, stores: &[&str]) 
         lines.iter().flat_map(|line| line.steps.iter().map(|step| step.2)),
         latency || plot.log_y,
     );
-    let keys = lines.iter().map(|line| Key {
-        label: line.label.clone(),
+    let keys = lines.iter().filter(|line| !line.faint).map(|line| Key {
+        label: stores[line.store_place].into(),
         colour: colour(stores[line.store_place], line.store_place).into(),
-        shape: if line.faint { 3 } else { 0 },
+        shape: 0,
     });
     let ask = Ask {
         title,
         x_label: "seconds since the first request",
-        y_label: if plot.y.is_empty() { "latency" } else { figures::label(figure) },
+        y_label: match plot.y.as_str() {
+            "" => "latency: median, dashed 99th percentile",
+            _ => figures::label(figure),
+        },
         x_unit: Unit::Plain,
         y_unit: Unit::of(figure),
         keys: keys.collect(),

@@ -17,6 +17,8 @@ const STORES: [(&str, &str); 9] = [
 const OTHERS: [&str; 7] =
     ["#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#777777"];
 
+/// For what belongs to no store.
+pub const NEUTRAL: &str = "#52606d";
 pub const INK: &str = "#1f2933";
 pub const FAINT: &str = "#7b8794";
 pub const GRID: &str = "#e4e7eb";
