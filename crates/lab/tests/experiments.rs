@@ -136,6 +136,9 @@ fn zhang14_is_as_published() {
     assert_eq!(nodes, [1, 2, 4, 8, 16]);
     assert_eq!(full("zhang14-fig2").workload.keys, 875_713);
     assert_eq!(full("zhang14-fig3").workload.keys, 1_632_803);
+    let edges = |name: &str| full(name).graph.edges_per_node * f64::from(full(name).workload.keys);
+    assert!((edges("zhang14-fig2") / 5_105_039.0 - 1.0).abs() < 0.001);
+    assert!((edges("zhang14-fig3") / 30_622_564.0 - 1.0).abs() < 0.001);
     let shares: Vec<f64> = named("zhang14-table2").plot[0]
         .published
         .clone()

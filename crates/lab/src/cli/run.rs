@@ -75,6 +75,9 @@ pub(super) struct RunOptions {
     /// The binary to serve Dolium with; this one if not given
     #[arg(long)]
     dolium: Option<PathBuf>,
+    /// PageRank on this graph: a file of edges, one a line, as SNAP publishes them
+    #[arg(long, value_name = "FILE")]
+    graph: Option<PathBuf>,
 }
 
 impl RunOptions {
@@ -111,6 +114,7 @@ impl RunOptions {
                 scale: self.scale,
                 stores: self.stores.clone(),
                 command: self.command(&name),
+                graph: self.graph.clone(),
             };
             let around = Surroundings::new(false, 1, self.dolium.clone())?;
             let (results, error) = run::run(&order, around, &mut live)?;
@@ -163,6 +167,9 @@ impl RunOptions {
         }
         if let Some(seconds) = self.seconds {
             words.push(format!("--seconds {seconds}"));
+        }
+        if let Some(graph) = &self.graph {
+            words.push(format!("--graph {}", graph.display()));
         }
         words.join(" ")
     }

@@ -27,7 +27,7 @@ use serde::{Deserialize, Serialize};
 
 pub use load::LoadShape;
 pub use plot::{Bar, Plot, PlotKind, Point, PublishedPlot, Sketch};
-pub use records::{FillCase, Record};
+pub use records::{FillCase, Record, RecordCommand, Size};
 pub use sweep::{Axis, Setting, Sweep};
 pub use workload::{Operations, WorkloadShape};
 
@@ -84,6 +84,9 @@ pub struct Experiment {
     /// Data types and their commands (`kind = "commands"` and `"memory"`).
     #[serde(default)]
     pub record: Vec<Record>,
+    /// The graph of `kind = "pagerank"`.
+    #[serde(default)]
+    pub graph: GraphShape,
     /// Ways to be stored into (`kind = "fill"`).
     #[serde(default)]
     pub fill: Vec<FillCase>,
@@ -125,6 +128,20 @@ pub struct Overrides {
     /// Values of an axis in place of those of the file.
     #[serde(default)]
     pub sweep: BTreeMap<String, Vec<Setting>>,
+}
+
+/// A graph that is made; its nodes are the workload's keys.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", default, deny_unknown_fields)]
+pub struct GraphShape {
+    pub edges_per_node: f64,
+}
+
+impl Default for GraphShape {
+    fn default() -> Self {
+        // Of the Google web graph: 5 105 039 edges, 875 713 nodes.
+        Self { edges_per_node: 5.83 }
+    }
 }
 
 fn default_stores() -> Vec<String> {

@@ -50,6 +50,11 @@ impl Live {
         self.done += 1;
     }
 
+    /// The last one was a second view of the one before.
+    pub fn unstep(&mut self) {
+        self.done = self.done.saturating_sub(1);
+    }
+
     /// Shows where the run is.
     pub fn show(&mut self, line: &str, results: &Results) {
         if !self.terminal {

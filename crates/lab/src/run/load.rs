@@ -8,6 +8,7 @@ use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 use std::time::Duration;
 
+use super::choice::Player;
 use super::results::Visit;
 use super::servers::Fleet;
 use super::{Stage, visit};
@@ -45,6 +46,31 @@ pub fn run(stage: &mut Stage<'_>) -> Result<(), LabError> {
             fleet_key = key;
         }
         run_group(stage, &group, &mut fleets, experiment.kind)?;
+    }
+    drop(fleets);
+    programs(stage, &combinations)
+}
+
+/// Programs of other systems run after the servers: each takes all cores, so no turns are fair.
+fn programs(stage: &mut Stage<'_>, combinations: &[Combination]) -> Result<(), LabError> {
+    for choice in stage.choices.clone() {
+        if choice.player != Player::Ems {
+            continue;
+        }
+        for combination in combinations {
+            for _ in 0..combination.load.repetitions {
+                if crate::interrupt::asked() {
+                    return Err(LabError::Interrupted);
+                }
+                match super::ems::run(combination, stage.around.directory()) {
+                    Ok(visit) => stage.put(&choice.label, &combination.settings, visit),
+                    Err(error) => {
+                        stage.leave_out(&choice.label, &error.to_string());
+                        return Ok(());
+                    }
+                }
+            }
+        }
     }
     Ok(())
 }

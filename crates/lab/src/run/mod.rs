@@ -8,14 +8,21 @@
 //! ```
 
 pub mod choice;
+mod ems;
 pub mod figures;
+mod fill;
 pub mod live;
 mod load;
 mod misses;
+mod pagerank;
+mod records;
 pub mod results;
 mod servers;
+mod swap;
 mod visit;
+mod watch;
 
+use std::path::PathBuf;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use crate::LabError;
@@ -23,7 +30,7 @@ use crate::experiment::sweep::Combination;
 use crate::experiment::{Experiment, Kind, Length, Setting};
 use crate::machine::Machine;
 use crate::statistics::Noise;
-use crate::stores::{Surroundings, version};
+use crate::stores::{Store, Surroundings, version};
 
 use choice::{Choice, Player};
 use live::Live;
@@ -42,6 +49,8 @@ pub struct Order {
     pub stores: Option<Vec<Choice>>,
     /// What the user typed, to be repeated.
     pub command: String,
+    /// A file of edges in place of a graph that is made.
+    pub graph: Option<PathBuf>,
 }
 
 /// What all kinds of experiments share while they run.
@@ -85,6 +94,9 @@ pub fn run(
     let done = match stage.results.experiment.kind {
         Kind::Load | Kind::Quality => load::run(&mut stage),
         Kind::Misses => misses::run(&mut stage),
+        Kind::Fill => fill::run(&mut stage),
+        Kind::Pagerank => pagerank::run(&mut stage, order.graph.as_deref()),
+        Kind::Commands | Kind::Memory => records::run(&mut stage),
         other => Err(LabError::Options(format!("{other:?} experiments cannot be run"))),
     };
     live.clear();
@@ -108,9 +120,7 @@ impl Stage<'_> {
             }
             let installed = match choice.player {
                 Player::Store(store) => version(store, &around),
-                Player::Ems | Player::Spark | Player::RedisLua => {
-                    Err(LabError::Options("this experiment has no part for it".into()))
-                }
+                other => self.program(other),
             };
             match (cannot.get(&name), installed) {
                 (Some(why), _) => entry.absent = Some(why.clone()),
@@ -126,6 +136,17 @@ impl Stage<'_> {
             self.results.stores.push(entry);
         }
         self.choices = able;
+    }
+
+    /// The version of a program that is no server, if the experiment has a part for it.
+    fn program(&self, player: Player) -> Result<String, LabError> {
+        let kind = self.results.experiment.kind;
+        match (player, kind) {
+            (Player::RedisLua, Kind::Pagerank) => version(Store::Redis, &self.around),
+            (Player::Spark, Kind::Pagerank | Kind::Program) => pagerank::spark::version(),
+            (Player::Ems, Kind::Load) => ems::version(),
+            _ => Err(LabError::Options("this experiment has no part for it".into())),
+        }
     }
 
     /// The stores that are servers.

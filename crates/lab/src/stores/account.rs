@@ -29,7 +29,8 @@ pub fn info(talk: &mut Talk, section: &str) -> Result<Account, LabError> {
     Ok(pairs.map(|(name, value)| (name.to_string(), value.to_string())).collect())
 }
 
-fn stats(talk: &mut Talk) -> Result<Account, LabError> {
+/// Answers of `stats`.
+pub fn stats(talk: &mut Talk) -> Result<Account, LabError> {
     let mut account = Account::new();
     talk.send(b"stats\r\n")?;
     loop {

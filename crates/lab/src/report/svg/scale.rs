@@ -171,7 +171,7 @@ mod tests {
         let linear = Scale::around([3.0, 470_000.0].into_iter(), false);
         assert_eq!(linear.ticks()[..3], [0.0, 200_000.0, 400_000.0]);
         let log = Scale::around([12.0, 30_000.0].into_iter(), true);
-        assert_eq!(log.ticks(), [100.0, 1_000.0, 10_000.0]);
+        assert_eq!(log.ticks(), [10.0, 100.0, 1_000.0, 10_000.0]);
         let narrow = Scale::around([20.0, 45.0].into_iter(), true);
         assert!(narrow.ticks().len() >= 2, "{:?}", narrow.ticks());
     }

@@ -1,0 +1,176 @@
+//! Watches a store while it is filled or asked: what it does besides, as events on the time line,
+//! and how many keys it has.
+//!
+//! Redis' language tells of snapshots and log rewrites in INFO; the growth of its main table is
+//! seen in MEMORY STATS, because two tables at once are no power of two. Memcached tells of its
+//! table in `stats`.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread::{self, JoinHandle};
+use std::time::{Duration, Instant};
+
+use super::results::Event;
+use crate::generator::Target;
+use crate::stores::account::{self, Account, number};
+use crate::stores::talk::{Answer, Talk};
+use crate::workload::Protocol;
+
+/// Questions a second cost the store less than a thousandth of its time.
+const STEP: Duration = Duration::from_millis(100);
+/// Redis 7: bytes for each key of the main table besides the table itself.
+const REDIS_ENTRY: f64 = 40.0;
+
+/// What a watcher brings home.
+#[derive(Default)]
+pub struct Seen {
+    pub events: Vec<Event>,
+    /// What the store refused of what it was told to do.
+    pub refusal: Option<String>,
+}
+
+/// A thread that asks a store how it is.
+pub struct Watch {
+    stop: Arc<AtomicBool>,
+    thread: JoinHandle<Seen>,
+}
+
+/// A command for the store, sent when it has so many keys or after so much time.
+#[derive(Clone)]
+pub struct Trigger {
+    pub command: Vec<String>,
+    pub keys: u64,
+    pub after: Duration,
+}
+
+impl Watch {
+    /// Begins. Times of events count from `origin`.
+    pub fn start(
+        target: Target,
+        protocol: Protocol,
+        origin: Instant,
+        trigger: Option<Trigger>,
+    ) -> Self {
+        let stop = Arc::new(AtomicBool::new(false));
+        let stopped = Arc::clone(&stop);
+        let thread = thread::spawn(move || watch(&target, protocol, origin, trigger, &stopped));
+        Self { stop, thread }
+    }
+
+    /// Ends.
+    pub fn finish(self) -> Seen {
+        self.stop.store(true, Ordering::Relaxed);
+        self.thread.thread().unpark();
+        self.thread.join().unwrap_or_default()
+    }
+}
+
+fn watch(
+    target: &Target,
+    protocol: Protocol,
+    origin: Instant,
+    mut trigger: Option<Trigger>,
+    stopped: &AtomicBool,
+) -> Seen {
+    let mut seen = Seen::default();
+    let mut open: Vec<(&'static str, f64)> = Vec::new();
+    let Ok(mut talk) = Talk::open(target) else { return seen };
+    let mut other: Option<JoinHandle<Result<Answer, String>>> = None;
+    loop {
+        let ending = stopped.load(Ordering::Relaxed);
+        let at = origin.elapsed().as_secs_f64();
+        let (keys, running) = state(&mut talk, protocol);
+        let due = trigger.as_ref().is_some_and(|wanted| {
+            (wanted.keys > 0 && keys >= wanted.keys)
+                || (wanted.keys == 0 && origin.elapsed() >= wanted.after)
+        });
+        if due && let Some(wanted) = trigger.take() {
+            // On a connection and thread of its own: a script may block for seconds.
+            let target = target.clone();
+            other = Some(thread::spawn(move || {
+                let refused = |error: crate::LabError| error.to_string();
+                let mut talk = Talk::open(&target).map_err(refused)?;
+                talk.ask(&wanted.command).map_err(refused)
+            }));
+            if running.is_empty() {
+                open.push(("told", at));
+            }
+        }
+        if other.as_ref().is_some_and(JoinHandle::is_finished) || (ending && other.is_some()) {
+            let answer = other.take().and_then(|one| one.join().ok());
+            if let Some(Ok(Answer::Error(refusal)) | Err(refusal)) = answer {
+                seen.refusal = Some(refusal);
+            }
+            if let Some(place) = open.iter().position(|(name, _)| *name == "told") {
+                let (_, from) = open.remove(place);
+                let to = origin.elapsed().as_secs_f64();
+                if seen.refusal.is_none() && to - from > 2.0 * STEP.as_secs_f64() {
+                    seen.events.push(Event { name: "told to".into(), from, to });
+                }
+            }
+        }
+        for name in &running {
+            if !open.iter().any(|(known, _)| known == name) {
+                open.push((name, at));
+            }
+        }
+        let over = |entry: &(&'static str, f64)| {
+            ending || (entry.0 != "told" && !running.contains(&entry.0))
+        };
+        for (name, from) in open.iter().filter(|entry| over(entry)) {
+            seen.events.push(Event { name: (*name).into(), from: *from, to: at });
+        }
+        open.retain(|entry| !over(entry));
+        if ending {
+            return seen;
+        }
+        thread::park_timeout(STEP);
+    }
+}
+
+/// Number of keys, and what goes on.
+fn state(talk: &mut Talk, protocol: Protocol) -> (u64, Vec<&'static str>) {
+    let mut running = Vec::new();
+    if protocol.is_redis() {
+        let account = account::info(talk, "everything").unwrap_or_default();
+        let on = |name: &str| number(&account, name) == 1.0;
+        if on("rdb_bgsave_in_progress") {
+            running.push("snapshot");
+        }
+        if on("aof_rewrite_in_progress") {
+            running.push("log rewrite");
+        }
+        if table_grows(talk) {
+            running.push("index growth");
+        }
+        (keys(&account), running)
+    } else {
+        let account = account::stats(talk).unwrap_or_default();
+        if number(&account, "hash_is_expanding") == 1.0 {
+            running.push("index growth");
+        }
+        (number(&account, "curr_items").max(0.0) as u64, running)
+    }
+}
+
+/// Keys of database 0: `db0:keys=123,expires=0,...`.
+fn keys(account: &Account) -> u64 {
+    let text = account.get("db0").map_or("", String::as_str);
+    let first = text.split(',').next().unwrap_or_default();
+    first.strip_prefix("keys=").and_then(|digits| digits.parse().ok()).unwrap_or(0)
+}
+
+/// Whether Redis holds two tables at once, between which it moves its keys.
+fn table_grows(talk: &mut Talk) -> bool {
+    let Ok(Answer::Many(fields)) = talk.ask(&["MEMORY", "STATS"]) else { return false };
+    let find = |fields: &[Answer], name: &str| {
+        fields.chunks_exact(2).find(|pair| pair[0].text() == name).map(|pair| pair[1].clone())
+    };
+    let Some(Answer::Number(keys)) = find(&fields, "keys.count") else { return false };
+    let Some(Answer::Many(database)) = find(&fields, "db.0") else { return false };
+    let Some(Answer::Number(overhead)) = find(&database, "overhead.hashtable.main") else {
+        return false;
+    };
+    let slots = (overhead as f64 - keys as f64 * REDIS_ENTRY) / 8.0;
+    slots >= 4.0 && slots.fract() == 0.0 && !(slots as u64).is_power_of_two()
+}
