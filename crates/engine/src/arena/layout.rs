@@ -42,6 +42,14 @@ pub const UNITS_PER_EXTENT: u32 = 1 << (EXTENT_SHIFT - UNIT_SHIFT);
 pub const PAGES_PER_EXTENT: u32 = 1 << (EXTENT_SHIFT - PAGE_SHIFT);
 pub const STEPS_PER_EXTENT: u32 = 1 << (EXTENT_SHIFT - STEP_SHIFT);
 
+/// Offsets are cut to this: no arena is larger. A mapping reserves as much, whatever its file's
+/// length, and what lies behind the file reads as zeros.
+pub const REACH: u64 = ARENA_BYTES_MAX;
+/// The longest run of bytes that is copied or compared at once; reserved behind the reach.
+pub const RUN_MAX: u64 = 1 << 32;
+
+const _: () = assert!(REACH.is_power_of_two());
+
 /// Memory is committed and counted in the system's pages.
 pub const SYSTEM_PAGE: u64 = 4096;
 

@@ -4,7 +4,7 @@
 //! the system has no memory left is a SIGBUS; a refused `fallocate` is an error that a client
 //! gets to read.
 
-use super::layout::EXTENT;
+use super::layout::{EXTENT, REACH, RUN_MAX};
 use rustix::fs::{FallocateFlags, MemfdFlags, Mode, OFlags, SealFlags};
 use rustix::mm::{Advice, MapFlags, ProtFlags};
 use std::ffi::c_void;
@@ -19,7 +19,11 @@ pub type File = OwnedFd;
 #[derive(Debug)]
 pub struct Mapping {
     base: NonNull<u8>,
+    /// Bytes of the file.
     len: usize,
+    /// The whole reservation, which is what is given back.
+    reserved: *mut c_void,
+    reserved_len: usize,
 }
 
 // SAFETY: the mapping is memory without an owner thread; whoever touches it does so by atomics.
@@ -34,24 +38,36 @@ impl Mapping {
 
     /// Maps `len` bytes of `fd` at an address that is a multiple of the extent size, so that an
     /// extent can become one huge page.
+    ///
+    /// ```text
+    /// base          base + len                       base + REACH      base + REACH + RUN_MAX
+    ///  | the file     | anonymous, for reading: zeros   |                 |
+    /// ```
+    /// A reader follows words that may be out of date. With everything that such a word can lead
+    /// to mapped, it needs no bounds check: what it reads there fails the check that comes after.
     pub fn new(fd: BorrowedFd<'_>, len: usize, writable: bool) -> io::Result<Mapping> {
         let spare = EXTENT as usize;
+        let reach = (REACH + RUN_MAX) as usize;
+        debug_assert!(len <= reach);
         // SAFETY: a fresh anonymous reservation at an address of the kernel's choice.
         let reserved = unsafe {
             rustix::mm::mmap_anonymous(
                 std::ptr::null_mut(),
-                len + spare,
-                ProtFlags::empty(),
+                reach + spare,
+                ProtFlags::READ,
                 MapFlags::PRIVATE | MapFlags::NORESERVE,
             )
         }?;
         let start = reserved as usize;
         let head = start.next_multiple_of(spare) - start;
         let aligned = reserved.wrapping_byte_add(head);
+        let base = NonNull::new(aligned.cast()).ok_or(io::ErrorKind::OutOfMemory)?;
+        // From here on whatever fails gives the reservation back.
+        let mapping = Mapping { base, len, reserved, reserved_len: reach + spare };
         let protection =
             if writable { ProtFlags::READ | ProtFlags::WRITE } else { ProtFlags::READ };
         // SAFETY: the range lies within the reservation made above, which nobody else uses.
-        let mapped = unsafe {
+        unsafe {
             rustix::mm::mmap(
                 aligned,
                 len,
@@ -60,30 +76,12 @@ impl Mapping {
                 fd,
                 0,
             )
-        };
-        let tail = spare - head;
-        if head > 0 {
-            // SAFETY: the part of our reservation before the mapping; nothing refers to it.
-            unsafe { rustix::mm::munmap(reserved, head) }?;
-        }
-        if tail > 0 {
-            // SAFETY: the part of our reservation after the mapping; nothing refers to it.
-            unsafe { rustix::mm::munmap(aligned.wrapping_byte_add(len), tail) }?;
-        }
-        let mapped = match mapped {
-            Ok(mapped) => mapped,
-            Err(error) => {
-                // SAFETY: what is left of our reservation; nothing refers to it.
-                unsafe { rustix::mm::munmap(aligned, len) }?;
-                return Err(error.into());
-            }
-        };
+        }?;
         // A core file of a crashed process must not contain everybody's data, nor its size. A
         // kernel that refuses the advice leaves a larger core file, no more.
         // SAFETY: advice about our own mapping, which does not change its contents.
-        let _ = unsafe { rustix::mm::madvise(mapped, len, Advice::LinuxDontDump) };
-        let base = NonNull::new(mapped.cast()).ok_or(io::ErrorKind::OutOfMemory)?;
-        Ok(Mapping { base, len })
+        let _ = unsafe { rustix::mm::madvise(reserved, reach + spare, Advice::LinuxDontDump) };
+        Ok(mapping)
     }
 
     fn at(&self, offset: u64, len: u64) -> *mut c_void {
@@ -112,7 +110,7 @@ impl Drop for Mapping {
     fn drop(&mut self) {
         // SAFETY: the mapping is ours, and the accessors that point into it live in the same
         // owner as this value and end with it.
-        let outcome = unsafe { rustix::mm::munmap(self.base.as_ptr().cast(), self.len) };
+        let outcome = unsafe { rustix::mm::munmap(self.reserved, self.reserved_len) };
         debug_assert!(outcome.is_ok(), "munmap of the arena: {outcome:?}");
     }
 }

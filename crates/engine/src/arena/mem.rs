@@ -1,8 +1,10 @@
 //! A copyable handle on the words of an arena, for the index and the items.
 //!
-//! It carries the mapping's start and length by value: behind a reference they would be loaded
-//! again for every word, since an acquiring load lets the compiler assume nothing about memory.
-//! Every access is checked against the length, as in `words.rs`.
+//! It carries the mapping's start by value: behind a reference it would be loaded again for every
+//! word, since an acquiring load lets the compiler assume nothing about memory. There is no bounds
+//! check: an offset is cut to what the mapping reserves (`layout::REACH`), all of which can be
+//! loaded from. A wrong offset is therefore a wrong value, or a fault if it is stored to, never an
+//! access to memory that is not the arena's.
 
 use super::words::Words;
 use crate::sync::atomics::{AtomicU32, AtomicU64};
@@ -11,48 +13,51 @@ use crate::sync::atomics::{AtomicU32, AtomicU64};
 /// fault, and no path of a reader has one.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Mem<'a> {
-    #[cfg(not(any(shuttle, loom)))]
+    #[cfg(not(any(shuttle, loom, miri)))]
     base: std::ptr::NonNull<u8>,
-    #[cfg(not(any(shuttle, loom)))]
-    len: usize,
     words: &'a Words,
 }
 
-#[cfg(not(any(shuttle, loom)))]
+#[cfg(not(any(shuttle, loom, miri)))]
 impl<'a> Mem<'a> {
     #[inline(always)]
     pub fn new(words: &'a Words) -> Mem<'a> {
-        Mem { base: words.base(), len: words.layout().len as usize, words }
+        Mem { base: words.base(), words }
     }
 
     #[inline(always)]
     pub fn u64_at(self, at: usize) -> &'a AtomicU64 {
         debug_assert!(at.is_multiple_of(8), "offset {at:#x} is not that of a u64");
-        assert!(at < self.len, "offset outside of the arena");
-        let word = self.base.as_ptr().wrapping_add(at & !7).cast::<u64>();
-        // SAFETY: as in `Words::word64`: the length is a multiple of eight, so all eight bytes lie
-        // within the mapping, which lives as long as the words; the address is aligned; all
-        // access is atomic.
+        let word = self.place(at & !7).cast::<u64>();
+        // SAFETY: all eight bytes lie within the reservation, which lives as long as the words;
+        // the address is aligned; all access is atomic.
         unsafe { AtomicU64::from_ptr(word) }
     }
 
     #[inline(always)]
     pub fn u32_at(self, at: usize) -> &'a AtomicU32 {
         debug_assert!(at.is_multiple_of(4), "offset {at:#x} is not that of a u32");
-        assert!(at < self.len, "offset outside of the arena");
-        let word = self.base.as_ptr().wrapping_add(at & !3).cast::<u32>();
+        let word = self.place(at & !3).cast::<u32>();
         // SAFETY: as in `u64_at`, with four bytes.
         unsafe { AtomicU32::from_ptr(word) }
     }
 
     #[inline(always)]
-    fn limit(self) -> usize {
-        self.len
+    fn place(self, at: usize) -> *mut u8 {
+        const MASK: usize = super::layout::REACH as usize - 1;
+        self.base.as_ptr().wrapping_add(at & MASK)
+    }
+
+    /// Whether these bytes may be loaded: all that a reference can lead to may.
+    #[inline(always)]
+    pub fn may_load(self, _at: usize, _len: usize) -> bool {
+        true
     }
 }
 
-/// Under a model checker words are not memory: they are asked for one by one.
-#[cfg(any(shuttle, loom))]
+/// In a model and under Miri memory is no larger than it must be, and words are asked for one by
+/// one.
+#[cfg(any(shuttle, loom, miri))]
 impl<'a> Mem<'a> {
     pub fn new(words: &'a Words) -> Mem<'a> {
         Mem { words }
@@ -66,17 +71,16 @@ impl<'a> Mem<'a> {
         self.words.word32(at as u64)
     }
 
-    fn limit(self) -> usize {
-        self.words.layout().len as usize
+    pub fn may_load(self, at: usize, len: usize) -> bool {
+        self.contains(at, len)
     }
 }
 
 impl Mem<'_> {
     /// Whether `len` bytes at `at` lie within the arena (and not in its first page, which holds
     /// no block and no segment).
-    #[inline(always)]
     pub fn contains(self, at: usize, len: usize) -> bool {
-        let limit = self.limit();
+        let limit = self.words.layout().len as usize;
         at >= 4096 && at < limit && len <= limit - at
     }
 

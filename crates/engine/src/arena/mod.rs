@@ -135,8 +135,8 @@ impl Arena {
             "map the arena (is there address space for its maximum?)",
             map::Mapping::new(fd.as_fd(), layout.len as usize, true),
         )?;
-        // SAFETY: the mapping is `layout.len` bytes, aligned to 2 MiB, and lives in the same
-        // `Arena` as the words.
+        // SAFETY: the mapping reserves all that words can reach, is aligned to 2 MiB, and lives in
+        // the same `Arena` as the words.
         let words = unsafe { Words::new(mapping.base(), layout) };
         let arena = Arena { words, mapping, fd };
         arena.commit_start(layout::SHARDS_AT)?;
@@ -174,13 +174,13 @@ impl Arena {
     }
 
     /// A u64 of the arena. A word is either always a u64 or always two u32s.
-    #[inline]
+    #[inline(always)]
     pub fn u64_at(&self, offset: u64) -> &AtomicU64 {
         self.words.word64(offset)
     }
 
     /// A u32 of the arena.
-    #[inline]
+    #[inline(always)]
     pub fn u32_at(&self, offset: u64) -> &AtomicU32 {
         self.words.word32(offset)
     }

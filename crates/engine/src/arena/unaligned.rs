@@ -19,10 +19,10 @@ use core::arch::asm;
 use core::arch::x86_64::__m128i;
 use std::mem::MaybeUninit;
 
-/// Bytes of the arena that were checked to lie within it.
+/// Bytes that the mapping reserves, see `Words::run`.
 #[derive(Clone, Copy)]
 struct Source<'a> {
-    at: *const u8,
+    at: *mut u8,
     len: usize,
     _words: &'a Words,
 }
@@ -32,7 +32,7 @@ impl Source<'_> {
     fn load16(self, from: usize) -> [u8; 16] {
         debug_assert!(from + 16 <= self.len);
         let value: __m128i;
-        // SAFETY: reads 16 bytes of the mapping, which the source was checked for; it writes a
+        // SAFETY: reads 16 bytes of the mapping, which reserves them; it writes a
         // register and nothing else.
         unsafe {
             asm!("movdqu {value}, [{at} + {from}]", value = out(xmm_reg) value,
@@ -47,7 +47,7 @@ impl Source<'_> {
     fn load8(self, from: usize) -> u64 {
         debug_assert!(from + 8 <= self.len);
         let value: u64;
-        // SAFETY: reads 8 bytes of the mapping, which the source was checked for; it writes a
+        // SAFETY: reads 8 bytes of the mapping, which reserves them; it writes a
         // register and nothing else.
         unsafe {
             asm!("mov {value}, [{at} + {from}]", value = out(reg) value,
@@ -61,7 +61,7 @@ impl Source<'_> {
     fn load4(self, from: usize) -> u32 {
         debug_assert!(from + 4 <= self.len);
         let value: u32;
-        // SAFETY: reads 4 bytes of the mapping, which the source was checked for; it writes a
+        // SAFETY: reads 4 bytes of the mapping, which reserves them; it writes a
         // register and nothing else.
         unsafe {
             asm!("mov {value:e}, [{at} + {from}]", value = out(reg) value,
@@ -75,7 +75,7 @@ impl Source<'_> {
     fn load1(self, from: usize) -> u8 {
         debug_assert!(from < self.len);
         let value: u32;
-        // SAFETY: reads one byte of the mapping, which the source was checked for; it writes a
+        // SAFETY: reads one byte of the mapping, which reserves them; it writes a
         // register and nothing else.
         unsafe {
             asm!("movzx {value:e}, byte ptr [{at} + {from}]", value = out(reg) value,
@@ -89,13 +89,11 @@ impl Source<'_> {
 impl Words {
     #[inline(always)]
     fn source(&self, offset: u64, len: usize) -> Source<'_> {
-        let words = self.words_of(offset, len);
-        let at = words.as_ptr().cast::<u8>().wrapping_add(offset as usize & 7);
-        Source { at, len, _words: self }
+        Source { at: self.run(offset, len), len, _words: self }
     }
 
     /// Appends `len` bytes that begin at `offset` to `out`.
-    #[inline]
+    #[inline(always)]
     pub fn copy_out(&self, offset: u64, len: usize, out: &mut Vec<u8>) {
         let source = self.source(offset, len);
         out.reserve(len);
@@ -105,7 +103,7 @@ impl Words {
     }
 
     /// Whether the bytes at `offset` are these.
-    #[inline]
+    #[inline(always)]
     pub fn bytes_equal(&self, offset: u64, bytes: &[u8]) -> bool {
         let source = self.source(offset, bytes.len());
         let len = bytes.len();
@@ -126,7 +124,7 @@ impl Words {
     }
 }
 
-/// A place in the arena that the caller owns, checked to lie within it.
+/// A place in the arena that the caller owns.
 #[derive(Clone, Copy)]
 struct Destination<'a> {
     at: *mut u8,
@@ -141,7 +139,7 @@ impl Destination<'_> {
         let value = u128::from_le_bytes(*bytes);
         // SAFETY: both are sixteen bytes for which every bit pattern is valid.
         let value = unsafe { std::mem::transmute::<u128, __m128i>(value) };
-        // SAFETY: writes 16 bytes of the mapping, for which the destination was checked and which
+        // SAFETY: writes 16 bytes of the mapping, which reserves them; the block they lie in is one that
         // the caller owns.
         unsafe {
             asm!("movdqu [{at} + {to}], {value}", value = in(xmm_reg) value,
@@ -152,7 +150,7 @@ impl Destination<'_> {
     #[inline(always)]
     fn store8(self, to: usize, value: u64) {
         debug_assert!(to + 8 <= self.len);
-        // SAFETY: writes 8 bytes of the mapping, for which the destination was checked and which
+        // SAFETY: writes 8 bytes of the mapping, which reserves them; the block they lie in is one that
         // the caller owns.
         unsafe {
             asm!("mov [{at} + {to}], {value}", value = in(reg) value,
@@ -163,7 +161,7 @@ impl Destination<'_> {
     #[inline(always)]
     fn store4(self, to: usize, value: u32) {
         debug_assert!(to + 4 <= self.len);
-        // SAFETY: writes 4 bytes of the mapping, for which the destination was checked and which
+        // SAFETY: writes 4 bytes of the mapping, which reserves them; the block they lie in is one that
         // the caller owns.
         unsafe {
             asm!("mov [{at} + {to}], {value:e}", value = in(reg) value,
@@ -174,7 +172,7 @@ impl Destination<'_> {
     #[inline(always)]
     fn store1(self, to: usize, value: u8) {
         debug_assert!(to < self.len);
-        // SAFETY: writes one byte of the mapping, for which the destination was checked and which
+        // SAFETY: writes one byte of the mapping, which reserves them; the block they lie in is one that
         // the caller owns.
         unsafe {
             asm!("mov byte ptr [{at} + {to}], {value}", value = in(reg_byte) value,
@@ -188,9 +186,7 @@ impl Words {
     /// reader of the block's former content may load them at the same moment, see the top.
     #[inline(always)]
     pub(super) fn store_unaligned(&self, offset: u64, bytes: &[u8]) {
-        let words = self.words_of(offset, bytes.len());
-        let at = words.as_ptr().cast::<u8>().wrapping_add(offset as usize & 7).cast_mut();
-        let to = Destination { at, len: bytes.len(), _words: self };
+        let to = Destination { at: self.run(offset, bytes.len()), len: bytes.len(), _words: self };
         let len = bytes.len();
         if let Some(last) = bytes.last_chunk::<16>() {
             for (i, chunk) in bytes.as_chunks::<16>().0.iter().enumerate() {

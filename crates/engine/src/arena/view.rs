@@ -46,11 +46,11 @@ impl ArenaView {
         let mapping = step("map the arena", map::Mapping::new(fd.as_fd(), size as usize, false))?;
         // The header's length is compared with the file's below, before any word beyond the
         // smallest arena is used; until then the words span the smallest arena only.
-        // SAFETY: the mapping is at least `smallest.len` bytes and lives as long as the words.
+        // SAFETY: the mapping reserves all that words can reach and lives as long as these.
         let words = unsafe { Words::new(mapping.base(), smallest) };
         let layout = validate(&words, size)?;
-        // SAFETY: the mapping is `size` bytes, which `validate` found equal to `layout.len`; it
-        // lives in the same `ArenaView` as the words.
+        // SAFETY: the mapping reserves all that words can reach; it lives in the same `ArenaView`
+        // as the words.
         let words = unsafe { Words::new(mapping.base(), layout) };
         Ok(ArenaView { words, _mapping: mapping, _fd: fd })
     }

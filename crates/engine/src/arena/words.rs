@@ -2,13 +2,18 @@
 //!
 //! Another process may write to the arena at any moment, so no Rust reference to plain data is
 //! ever formed over it: a word is reached as an atomic, and bytes are copied word by word (see
-//! `bytes.rs`). Every access is checked against the mapping's length. A wrong offset is therefore
-//! a wrong value or a panic, never an access outside of the arena.
+//! `bytes.rs`). Every offset is cut to what the mapping reserves (see `map.rs`; in a model, checked
+//! against its length). A wrong offset is therefore a wrong value, a fault or a panic, never an
+//! access outside of the arena.
 //!
 //! [`Words`] is what a reader may do, attached with a read-only mapping or not; the words that may
 //! be stored to are reached through [`super::Arena`] alone.
 
 use super::layout::Layout;
+#[cfg(not(any(shuttle, loom, miri)))]
+use super::layout::REACH;
+#[cfg(all(target_arch = "x86_64", not(any(miri, shuttle, loom))))]
+use super::layout::RUN_MAX;
 use crate::sync::atomics::{AtomicU32, AtomicU64, Ordering};
 use std::ptr::NonNull;
 
@@ -26,8 +31,9 @@ unsafe impl Sync for Words {}
 
 impl Words {
     /// # Safety
-    /// `base` must be aligned to 4096 and be the start of a mapping of at least `layout.len`
-    /// readable bytes that outlives the result.
+    /// `base` must be aligned to 4096 and be the start of a mapping that outlives the result, of
+    /// `layout::REACH + layout::RUN_MAX` readable bytes (in a model or under Miri: of
+    /// `layout.len`).
     pub(super) unsafe fn new(base: NonNull<u8>, layout: Layout) -> Words {
         Words { base, layout }
     }
@@ -47,10 +53,9 @@ impl Words {
     #[inline(always)]
     pub(super) fn word64(&self, offset: u64) -> &AtomicU64 {
         debug_assert!(offset.is_multiple_of(8), "offset {offset:#x} is not that of a u64");
-        assert!(offset < self.layout.len, "offset outside of the arena");
-        let at = self.base.as_ptr().wrapping_add(offset as usize & !7).cast::<u64>();
-        // SAFETY: the length is a multiple of eight, so all eight bytes lie within the mapping,
-        // which lives as long as `self`; the address is aligned; all access is atomic.
+        let at = self.place(offset & !7).cast::<u64>();
+        // SAFETY: `place` gives an address within the mapping, which ends at a multiple of eight
+        // and lives as long as `self`; the address is aligned; all access is atomic.
         unsafe { AtomicU64::from_ptr(at) }
     }
 
@@ -58,11 +63,23 @@ impl Words {
     #[inline(always)]
     pub(super) fn word32(&self, offset: u64) -> &AtomicU32 {
         debug_assert!(offset.is_multiple_of(4), "offset {offset:#x} is not that of a u32");
-        assert!(offset < self.layout.len, "offset outside of the arena");
-        let at = self.base.as_ptr().wrapping_add(offset as usize & !3).cast::<u32>();
-        // SAFETY: the length is a multiple of eight, so all four bytes lie within the mapping,
-        // which lives as long as `self`; the address is aligned; all access is atomic.
+        let at = self.place(offset & !3).cast::<u32>();
+        // SAFETY: as in `word64`, with four bytes.
         unsafe { AtomicU32::from_ptr(at) }
+    }
+
+    /// The address of an offset, cut to what the mapping reserves.
+    #[cfg(not(any(shuttle, loom, miri)))]
+    #[inline(always)]
+    fn place(&self, offset: u64) -> *mut u8 {
+        self.base.as_ptr().wrapping_add((offset & (REACH - 1)) as usize)
+    }
+
+    /// The address of an offset; memory of a model or under Miri is no larger than it must be.
+    #[cfg(any(shuttle, loom, miri))]
+    fn place(&self, offset: u64) -> *mut u8 {
+        assert!(offset < self.layout.len, "offset outside of the arena");
+        self.base.as_ptr().wrapping_add(offset as usize)
     }
 
     /// The words that `len` bytes at an offset lie in, all of them checked at once.
@@ -78,21 +95,29 @@ impl Words {
         unsafe { std::slice::from_raw_parts(at, count) }
     }
 
+    /// Where `len` bytes at an offset begin, cut to what the mapping reserves (see `map.rs`).
+    #[cfg(all(target_arch = "x86_64", not(any(miri, shuttle, loom))))]
+    #[inline(always)]
+    pub(super) fn run(&self, offset: u64, len: usize) -> *mut u8 {
+        assert!(len as u64 <= RUN_MAX, "more bytes than any value has");
+        self.place(offset)
+    }
+
     /// Loads a word. Over a read-only mapping Rust promises a meaning to relaxed loads only; a
     /// reader that needs more follows them with a fence.
-    #[inline]
+    #[inline(always)]
     pub fn load64(&self, offset: u64, ordering: Ordering) -> u64 {
         self.word64(offset).load(ordering)
     }
 
     /// As [`Words::load64`].
-    #[inline]
+    #[inline(always)]
     pub fn load32(&self, offset: u64, ordering: Ordering) -> u32 {
         self.word32(offset).load(ordering)
     }
 
     /// Tells the processor that the line at an offset is wanted soon. Any offset is harmless.
-    #[inline]
+    #[inline(always)]
     pub fn prefetch(&self, offset: u64) {
         let at = self.base.as_ptr().wrapping_add(offset as usize);
         #[cfg(all(target_arch = "x86_64", not(miri)))]
