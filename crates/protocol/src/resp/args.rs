@@ -15,9 +15,14 @@ impl ArgRange {
         Self((start as u64) << 32 | len as u64)
     }
 
+    #[inline(always)]
+    pub(crate) fn parts(self) -> (usize, usize) {
+        ((self.0 >> 32) as usize, self.0 as u32 as usize)
+    }
+
     #[inline]
     fn of(self, bytes: &[u8]) -> &[u8] {
-        let (start, len) = ((self.0 >> 32) as usize, self.0 as u32 as usize);
+        let (start, len) = self.parts();
         &bytes[start..start + len]
     }
 }
@@ -79,8 +84,13 @@ impl ArgVec {
         }
     }
 
+    /// Where the first argument lies in the input, if there is one and it lies there.
+    pub(crate) fn first_range(&self) -> Option<ArgRange> {
+        if self.inline { None } else { self.ranges[..self.count].first().copied() }
+    }
+
     /// Room for a short request; what is written there counts after [`set_short`](Self::set_short).
-    #[inline]
+    #[inline(always)]
     pub(crate) fn short(&mut self) -> &mut [ArgRange; SHORT_ARGS_MAX] {
         if self.ranges.len() < SHORT_ARGS_MAX {
             self.make_room();
@@ -97,7 +107,7 @@ impl ArgVec {
     }
 
     /// Declares the first `count` of the short room to be the request's arguments.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn set_short(&mut self, count: usize) {
         self.count = count;
         self.inline = false;

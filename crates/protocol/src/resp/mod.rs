@@ -14,12 +14,14 @@ mod double;
 mod error;
 mod inline;
 mod parse;
+mod repeat;
 pub mod reply;
 mod value;
 mod write;
 
 pub use args::{ArgVec, Args};
 pub use error::ParseError;
-pub use parse::{Limits, ParseState, parse};
+pub use parse::{Limits, ParseState, parse, parse_repeat};
+pub use repeat::Repeat;
 pub use value::Value;
 pub use write::{OpenArray, RespWriter, Version};

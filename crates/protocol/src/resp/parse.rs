@@ -13,6 +13,7 @@
 use super::ParseError;
 use super::args::{ArgRange, ArgVec, SHORT_ARGS_MAX};
 use super::inline;
+use super::repeat::Repeat;
 use crate::Parse;
 use crate::limits::*;
 use crate::number::parse_i64;
@@ -116,6 +117,24 @@ pub fn parse(
     parse_resumable(input, limits, state, args)
 }
 
+/// As `parse`, for a request that begins as another one did: the bytes it takes. 0: parse it.
+#[inline(always)]
+pub fn parse_repeat(
+    input: &[u8],
+    state: &mut ParseState,
+    args: &mut ArgVec,
+    repeat: &Repeat,
+) -> usize {
+    if state.stage != Stage::Start {
+        return 0;
+    }
+    let consumed = repeat.parse(input, args);
+    if consumed != 0 {
+        state.searched = 0;
+    }
+    consumed
+}
+
 /// A whole request of few and short arguments, or 0. Needs no limits: nine arguments of 9,999
 /// bytes are within every limit that can be set.
 #[inline]
@@ -144,8 +163,8 @@ const CRLF: u64 = u16::from_le_bytes(*b"\r\n") as u64;
 
 /// Length of the argument and of its header at `at`, if the header has one to four digits without
 /// leading zero and eight bytes can be read there.
-#[inline]
-fn short_header(input: &[u8], at: usize) -> Option<(usize, usize)> {
+#[inline(always)]
+pub(super) fn short_header(input: &[u8], at: usize) -> Option<(usize, usize)> {
     let word = u64::from_le_bytes(*input.get(at..)?.first_chunk::<8>()?);
     if word & 0xff != u64::from(b'$') {
         return None;

@@ -251,11 +251,13 @@ impl<'a> RespWriter<'a> {
         self.out.splice(array.at..array.at, header.iter().copied());
     }
 
-    #[inline]
+    #[inline(always)]
     fn header(&mut self, kind: u8, len: usize) {
-        if len < SHORT_HEADERS {
-            return self.short_header(kind, len);
-        }
+        if len < SHORT_HEADERS { self.short_header(kind, len) } else { self.long_header(kind, len) }
+    }
+
+    #[cold]
+    fn long_header(&mut self, kind: u8, len: usize) {
         self.out.push(kind);
         self.raw(Decimal::unsigned(len as u64).as_bytes());
         self.raw(b"\r\n");
@@ -263,7 +265,7 @@ impl<'a> RespWriter<'a> {
 
     /// Eight bytes at once and then the surplus off again: a copy of known size is two moves, one
     /// of unknown size is a call.
-    #[inline]
+    #[inline(always)]
     fn short_header(&mut self, kind: u8, value: usize) {
         let (mut bytes, len) = SHORT_HEADER_BYTES[value];
         bytes[0] = kind;
