@@ -2,7 +2,7 @@
 
 use crate::connection::ClientState;
 use crate::host::Host;
-use dolium_engine::{Db, Key, Millis, Session, StoreError};
+use dolium_engine::{Db, Fetch, Key, Millis, Session, StoreError};
 use dolium_protocol::resp::RespWriter;
 
 pub struct Context<'a> {
@@ -15,6 +15,9 @@ pub struct Context<'a> {
     pub now: Millis,
     /// Replies are appended here.
     pub out: &'a mut Vec<u8>,
+    /// What the passes of the batch have seen of the command's first key; `Fetch::NONE` outside of
+    /// a batch.
+    pub fetch: &'a Fetch,
 }
 
 /// What the front end does after a command.

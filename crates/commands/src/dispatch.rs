@@ -6,7 +6,7 @@
 //!
 //! ```text
 //! for each request   prepare(engine, &args)     -> row, hash of the first key
-//!                    session.prefetch_line(db, hash), then prefetch_item(db, hash)
+//!                    session.fetch_line(db, hash), then fetch_item(&mut fetch)
 //!                    (MGET, MSET, DEL ...: Prepared::other_keys names the rest)
 //! for each request   run(&mut context, &prepared, args) -> reply in context.out
 //! ```
@@ -101,6 +101,22 @@ pub fn prepare(engine: &Engine, args: &Args<'_>) -> Prepared {
     let first = usize::from(row.keys.first);
     let hash = if first == 0 { 0 } else { engine.key(args.arg(first)).hash() };
     Prepared { row: Some(row), hash, fault: Fault::None }
+}
+
+/// As [`prepare`], for a request whose row and number of arguments were those of an earlier one
+/// that [`is_repeatable`].
+#[inline(always)]
+pub fn prepare_repeat(engine: &Engine, row: &'static Row, args: &Args<'_>) -> Prepared {
+    let first = usize::from(row.keys.first);
+    let hash = if first == 0 { 0 } else { engine.key(args.arg(first)).hash() };
+    Prepared { row: Some(row), hash, fault: Fault::None }
+}
+
+/// The row, if every request with the same name and number of arguments has it and is sound.
+pub fn is_repeatable(prepared: &Prepared) -> Option<&'static Row> {
+    prepared
+        .row
+        .filter(|row| prepared.is_sound() && row.subcommands == 0 && !row.name.contains('|'))
 }
 
 /// Runs a request and appends its reply to `context.out`. `args` are those that were prepared.

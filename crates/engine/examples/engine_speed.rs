@@ -2,10 +2,17 @@
 //!
 //! Each figure is the median of five. Keys are asked for in random order, so that at a million
 //! items and more every access misses the caches. "dependent" means that the next key depends on
-//! the bytes just read. Compare with `dolium lab misses`, run within the same minutes.
+//! the bytes just read; elsewhere keys follow
+//! from nothing that is read. Compare with `dolium lab misses`, run within the same minutes.
+//!
+//! Every kind of operation is a function of its own, so that a profiler tells them apart.
 
 use dolium_engine::*;
 use std::time::Instant;
+
+const DB: Db = Db(0);
+/// Bytes of the longest key.
+const NAME_MAX: usize = 64;
 
 fn arg(n: usize, default: usize) -> usize {
     std::env::args().nth(n).and_then(|a| a.parse().ok()).unwrap_or(default)
@@ -17,19 +24,159 @@ fn median(mut run: impl FnMut() -> f64) -> f64 {
     figures[2]
 }
 
-struct Keys {
-    bytes: Vec<u8>,
+/// Keys of equal length that say their number.
+#[derive(Clone, Copy)]
+struct Name {
+    bytes: [u8; NAME_MAX],
     len: usize,
 }
 
-impl Keys {
-    fn get(&self, n: usize) -> &[u8] {
-        &self.bytes[n * self.len..(n + 1) * self.len]
+impl Name {
+    #[inline(always)]
+    fn of(number: usize, len: usize) -> Name {
+        let mut bytes = [0; NAME_MAX];
+        bytes[..8].copy_from_slice(&(number as u64).to_le_bytes());
+        Name { bytes, len }
+    }
+
+    #[inline(always)]
+    fn get(&self) -> &[u8] {
+        &self.bytes[..self.len]
+    }
+}
+
+/// A well mixed number below `items`.
+#[inline(always)]
+fn place(seed: u64, items: usize) -> usize {
+    let mixed = (seed ^ seed >> 29).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    ((u128::from((mixed ^ mixed >> 32).wrapping_mul(0xbf58_476d_1ce4_e5b9)) * items as u128) >> 64)
+        as usize
+}
+
+/// What all operations are made on.
+struct Bench {
+    engine: std::sync::Arc<Engine>,
+    session: Session,
+    items: usize,
+    key_len: usize,
+    /// Operations of one run.
+    operations: usize,
+    /// Where in the random sequence the run is.
+    turn: u64,
+    value: Vec<u8>,
+    out: Vec<u8>,
+}
+
+impl Bench {
+    #[inline(never)]
+    fn insert(&mut self) -> Vec<u32> {
+        let put = Put::plain(Value::Bytes(&self.value));
+        let mut slow = Vec::with_capacity(self.items);
+        let mut last = Instant::now();
+        for n in 0..self.items {
+            let name = Name::of(n, self.key_len);
+            let key = self.engine.key(name.get());
+            self.session.write(DB, &key, 1).put(DB, &key, &put).expect("memory");
+            let now = Instant::now();
+            slow.push((now - last).as_nanos() as u32);
+            last = now;
+        }
+        slow
+    }
+
+    /// The next key of the random sequence.
+    #[inline(always)]
+    fn next(&mut self) -> Name {
+        self.turn += 1;
+        Name::of(place(self.turn, self.items), self.key_len)
+    }
+
+    #[inline(never)]
+    fn get_dependent(&mut self) {
+        let mut read = 0;
+        for _ in 0..self.operations {
+            self.turn += 1;
+            let name = Name::of(place(self.turn ^ read, self.items), self.key_len);
+            self.out.clear();
+            let key = self.engine.key(name.get());
+            self.session.get(DB, &key, 1, &mut self.out, |_, _| ()).expect("present");
+            read = u64::from(self.out[0]) << 32;
+        }
+    }
+
+    #[inline(never)]
+    fn get_batch(&mut self) {
+        let mut out = std::mem::take(&mut self.out);
+        let mut fetches = Vec::with_capacity(32);
+        let mut names = [Name::of(0, self.key_len); 32];
+        for _ in 0..self.operations / 32 {
+            self.fetch(&mut names, &mut fetches);
+            out.clear();
+            for (name, fetch) in names.iter().zip(&fetches) {
+                let key = Key::from_parts(name.get(), fetch.hash());
+                let kind = self.session.get_fetched(fetch, DB, &key, 1, &mut out, |_, _| ());
+                assert!(kind.is_some());
+            }
+        }
+        self.out = out;
+    }
+
+    #[inline(never)]
+    fn set_single(&mut self) {
+        let value = std::mem::take(&mut self.value);
+        for _ in 0..self.operations {
+            let name = self.next();
+            let key = self.engine.key(name.get());
+            let put = Put::plain(Value::Bytes(&value));
+            self.session.write(DB, &key, 1).put(DB, &key, &put).expect("memory");
+        }
+        self.value = value;
+    }
+
+    #[inline(never)]
+    fn set_batch(&mut self) {
+        let value = std::mem::take(&mut self.value);
+        let mut fetches = Vec::with_capacity(32);
+        let mut names = [Name::of(0, self.key_len); 32];
+        for _ in 0..self.operations / 32 {
+            self.fetch(&mut names, &mut fetches);
+            for (name, fetch) in names.iter().zip(&fetches) {
+                let key = Key::from_parts(name.get(), fetch.hash());
+                let put = Put::plain(Value::Bytes(&value));
+                self.session.write(DB, &key, 1).put(DB, &key, &put).expect("memory");
+            }
+        }
+        self.value = value;
+    }
+
+    /// The first passes over the next 32 keys.
+    #[inline(always)]
+    fn fetch(&mut self, names: &mut [Name; 32], fetches: &mut Vec<Fetch>) {
+        fetches.clear();
+        for name in names.iter_mut() {
+            self.turn += 1;
+            let number = place(self.turn, self.items) as u64;
+            name.bytes[..8].copy_from_slice(&number.to_le_bytes());
+            let hash = self.engine.key(name.get()).hash();
+            fetches.push(self.session.fetch_line(DB, hash));
+        }
+        let mut stashed = 0u32;
+        for (i, fetch) in fetches.iter_mut().enumerate() {
+            stashed |= u32::from(self.session.fetch_item(fetch)) << i;
+        }
+        while stashed != 0 {
+            self.session.fetch_stashed(&mut fetches[stashed.trailing_zeros() as usize]);
+            stashed &= stashed - 1;
+        }
+        for fetch in fetches.iter() {
+            self.session.fetch_rest(fetch);
+        }
     }
 }
 
 fn main() {
     let (items, key_len, value_len) = (arg(1, 1_000_000), arg(2, 16), arg(3, 32));
+    assert!((8..=NAME_MAX).contains(&key_len), "keys have 8 to 64 bytes");
     let huge = std::env::var("HUGE").is_ok();
     let engine = Engine::create(EngineOptions {
         max_bytes: 8 << 30,
@@ -38,24 +185,12 @@ fn main() {
     })
     .expect("an arena");
     let session = engine.session().expect("a slot");
-    let mut keys = Keys { bytes: Vec::new(), len: key_len };
-    for n in 0..items as u64 {
-        let mixed = n.wrapping_mul(0x9e37_79b9_7f4a_7c15);
-        let text = format!("{:0>w$}", format!("{:x}", mixed ^ mixed >> 31), w = key_len);
-        keys.bytes.extend_from_slice(&text.as_bytes()[text.len() - key_len..]);
-    }
+    let out = Vec::with_capacity(1 << 20);
     let value = vec![5u8; value_len];
-    let put = Put::plain(Value::Bytes(&value));
-    let mut slow = Vec::with_capacity(items);
+    let operations = 2_000_000.min(items * 4) / 32 * 32;
+    let mut bench = Bench { engine, session, items, key_len, operations, turn: 0, value, out };
     let start = Instant::now();
-    let mut last = start;
-    for n in 0..items {
-        let key = engine.key(keys.get(n));
-        session.write(Db(0), &key, 1).put(Db(0), &key, &put).expect("memory");
-        let now = Instant::now();
-        slow.push((now - last).as_nanos() as u32);
-        last = now;
-    }
+    let mut slow = bench.insert();
     println!("insert {:.0} ns", start.elapsed().as_nanos() as f64 / items as f64);
     slow.sort_unstable();
     let at = |p: f64| slow[((slow.len() - 1) as f64 * p) as usize] as f64 / 1000.0;
@@ -68,8 +203,7 @@ fn main() {
         at(0.99999),
         at(1.0)
     );
-    drop(slow);
-    let memory = engine.memory();
+    let memory = bench.engine.memory();
     println!(
         "memory: {:.1} bytes an item committed, {:.1} live, {:.1} index",
         memory.committed as f64 / items as f64,
@@ -77,77 +211,28 @@ fn main() {
         memory.index as f64 / items as f64
     );
     if huge {
-        let work = session.maintain(1, 20_000_000, &|| 0);
-        println!("huge pages: {} MiB", work.collapsed_bytes >> 20);
+        // The first calls still see the store grow.
+        let collapsed =
+            (0..200).map(|_| bench.session.maintain(1, 1, &|| 0).collapsed_bytes).sum::<u64>();
+        println!("huge pages: {} MiB", collapsed >> 20);
     }
-    let rounds = 2_000_000.min(items * 4);
-    let mut random = 1u64;
-    let mut next = move || {
-        random ^= random << 13;
-        random ^= random >> 7;
-        random ^= random << 17;
-        (random >> 16) as usize % items
-    };
-    let mut out = Vec::with_capacity(1 << 20);
-    let dependent = median(|| {
+    // Every key used three times: from then on a read writes nothing.
+    for _ in 0..3 {
+        bench.get_batch();
+    }
+    report(&mut bench, "GET dependent", Bench::get_dependent);
+    report(&mut bench, "GET batch 32", Bench::get_batch);
+    report(&mut bench, "SET single", Bench::set_single);
+    report(&mut bench, "SET batch 32", Bench::set_batch);
+}
+
+/// Prints the median cost of an operation.
+fn report(bench: &mut Bench, name: &str, run: impl Fn(&mut Bench)) {
+    let operations = bench.operations as f64;
+    let cost = median(|| {
         let start = Instant::now();
-        let mut n = 1usize;
-        for _ in 0..rounds {
-            out.clear();
-            let key = engine.key(keys.get(n));
-            session.get(Db(0), &key, 1, &mut out, |_, _| ()).expect("present");
-            n = (n.wrapping_mul(6364136223846793005).wrapping_add(out[0] as usize) >> 7) % items;
-        }
-        start.elapsed().as_nanos() as f64 / rounds as f64
+        run(bench);
+        start.elapsed().as_nanos() as f64 / operations
     });
-    println!("GET dependent {dependent:.1} ns");
-    let batched = median(|| {
-        let start = Instant::now();
-        for _ in 0..rounds / 32 {
-            let batch: [Key<'_>; 32] = std::array::from_fn(|_| engine.key(keys.get(next())));
-            for key in &batch {
-                session.prefetch_line(Db(0), key.hash());
-            }
-            let mut stashed = 0u32;
-            for (i, key) in batch.iter().enumerate() {
-                stashed |= u32::from(session.prefetch_item(Db(0), key.hash())) << i;
-            }
-            while stashed != 0 {
-                session.prefetch_stashed(Db(0), batch[stashed.trailing_zeros() as usize].hash());
-                stashed &= stashed - 1;
-            }
-            out.clear();
-            for key in &batch {
-                session.get(Db(0), key, 1, &mut out, |_, _| ()).expect("present");
-            }
-        }
-        start.elapsed().as_nanos() as f64 / (rounds / 32 * 32) as f64
-    });
-    println!("GET batch 32 {batched:.1} ns");
-    let single = median(|| {
-        let start = Instant::now();
-        for _ in 0..rounds {
-            let key = engine.key(keys.get(next()));
-            session.write(Db(0), &key, 1).put(Db(0), &key, &put).expect("memory");
-        }
-        start.elapsed().as_nanos() as f64 / rounds as f64
-    });
-    println!("SET single {single:.1} ns");
-    let batched = median(|| {
-        let start = Instant::now();
-        for _ in 0..rounds / 32 {
-            let batch: [Key<'_>; 32] = std::array::from_fn(|_| engine.key(keys.get(next())));
-            for key in &batch {
-                session.prefetch_line(Db(0), key.hash());
-            }
-            for key in &batch {
-                session.prefetch_item(Db(0), key.hash());
-            }
-            for key in &batch {
-                session.write(Db(0), key, 1).put(Db(0), key, &put).expect("memory");
-            }
-        }
-        start.elapsed().as_nanos() as f64 / (rounds / 32 * 32) as f64
-    });
-    println!("SET batch 32 {batched:.1} ns");
+    println!("{name} {cost:.1} ns");
 }

@@ -38,6 +38,7 @@ pub use counters::{Counter, Statistics};
 pub use cut::{Cut, CutItem, CutQueue, CutSink, CutStep};
 pub use engine::{CreateError, Engine, EngineOptions, MemoryReport};
 pub use guard::Guard;
+pub use index::batch::Fetch;
 pub use index::read::Contended;
 pub use journal::{Change, ChangeReader, Delivery, Effect, Next};
 pub use maintenance::Work;

@@ -173,28 +173,38 @@ impl Reader {
         let keys = &keys[..keys.len().min(BATCH_KEYS)];
         let view = self.view();
         let root = view.root_of(db);
-        let mut steps = [const { MaybeUninit::uninit() }; BATCH_KEYS];
-        for (step, key) in steps.iter_mut().zip(keys) {
-            step.write(view.step_to_line(root, self.hasher.hash(key.as_ref())));
+        let mut fetches = [const { MaybeUninit::uninit() }; BATCH_KEYS];
+        for (fetch, key) in fetches.iter_mut().zip(keys) {
+            fetch.write(view.fetch_line(root, self.hasher.hash(key.as_ref())));
         }
-        // SAFETY: one step was written for each key.
-        let steps = unsafe { steps[..keys.len()].assume_init_mut() };
+        // SAFETY: one fetch was written for each key.
+        let fetches = unsafe { fetches[..keys.len()].assume_init_mut() };
         let mut stashed = 0u32;
-        for (number, step) in steps.iter_mut().enumerate() {
-            stashed |= u32::from(view.step_to_item(step)) << number;
+        for (number, fetch) in fetches.iter_mut().enumerate() {
+            stashed |= u32::from(view.fetch_item(fetch)) << number;
         }
         while stashed != 0 {
-            view.step_to_stashed(&mut steps[stashed.trailing_zeros() as usize]);
+            view.fetch_stashed(&mut fetches[stashed.trailing_zeros() as usize]);
             stashed &= stashed - 1;
         }
-        for (number, (step, key)) in steps.iter().zip(keys).enumerate() {
+        for fetch in fetches.iter() {
+            view.fetch_rest(fetch);
+        }
+        for (number, (fetch, key)) in fetches.iter().zip(keys).enumerate() {
             value.clear();
             let bytes = key.as_ref();
-            match view.step_to_value(db, root, step, bytes, now, value) {
+            let read = view.read_fetched(db, fetch, bytes, |met| {
+                let is_there = !met.item.is_due(now);
+                if is_there {
+                    met.item.copy_value(0, value);
+                }
+                is_there
+            });
+            match read {
                 Some(is_there) => visit(number, Ok(is_there.then_some(value))),
                 None => {
                     value.clear();
-                    let key = Key::from_parts(bytes, step.hash);
+                    let key = Key::from_parts(bytes, fetch.hash());
                     let found = self.get(db, &key, now, value, |_, _| ());
                     let is_string = |found: Found| found.kind == Kind::String;
                     visit(number, found.map(|f| f.is_some_and(is_string).then_some(&value[..])));
@@ -210,24 +220,6 @@ impl Reader {
             let hit = hit.filter(|hit| !hit.item.is_due(now))?;
             Some(hit.item.found(hit.line.meta(hit.slot)).0)
         })
-    }
-
-    /// First pass of a batch of gets: brings the key's index line into the cache.
-    #[inline(always)]
-    pub fn prefetch_line(&self, db: Db, hash: u64) {
-        self.view().prefetch_line(db, hash);
-    }
-
-    /// Second pass: the items. True: `prefetch_stashed` has something to do for this key.
-    #[inline(always)]
-    pub fn prefetch_item(&self, db: Db, hash: u64) -> bool {
-        self.view().prefetch_item(db, hash)
-    }
-
-    /// Third pass, for keys of which `prefetch_item` said so.
-    #[inline(always)]
-    pub fn prefetch_stashed(&self, db: Db, hash: u64) {
-        self.view().prefetch_stashed(db, hash);
     }
 
     /// As [`crate::Session::scan`]: a key present during the whole iteration is visited at least

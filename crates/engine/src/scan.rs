@@ -107,13 +107,13 @@ impl View<'_> {
             return Some(Place { depth: None, keys: Vec::new() });
         }
         let entry_at = directory.entry_at(at.prefix << 32);
-        if !self.words.contains(entry_at, 4) {
+        if !self.words.may_load(entry_at, 4) {
             return None;
         }
         // Pairs with the Release with which a split publishes the new segments.
         let reference = self.words.u32_at(entry_at).load(Acquire);
         let segment = Segment { words: self.words, at: reference as usize * 8 };
-        if !self.words.contains(segment.at, SEGMENT_BYTES) {
+        if !self.words.may_load(segment.at, SEGMENT_BYTES) {
             return None;
         }
         let depth = segment.depth();

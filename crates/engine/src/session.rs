@@ -6,8 +6,9 @@ use crate::arena::{Mem, Ref};
 use crate::counters::Counter;
 use crate::engine::Engine;
 use crate::guard::Guard;
+use crate::index::batch::Fetch;
 use crate::index::bucket::META_FREQUENCY;
-use crate::index::read::{Contended, Evidence, Hit, Shown, View, step};
+use crate::index::read::{Evidence, Hit, Shown, View, step};
 use crate::packed::Packed;
 use crate::sync::atomics::{AtomicBool, spin_turn};
 use crate::sync::lock;
@@ -304,23 +305,19 @@ impl Session {
         key: &Key<'_>,
         mut visit: impl FnMut(Option<&Hit<'e>>) -> R,
     ) -> R {
-        if self.in_transaction() {
-            // Its own shards look as if a write were under way, and it is.
-            return self.read_locked(db, key, visit);
+        // In a transaction its own shards look as if a write were under way, and it is.
+        if !self.in_transaction()
+            && let Ok(result) = self.view().read(db, key, &mut visit)
+        {
+            return result;
         }
-        match self.view().read(db, key, &mut visit) {
-            Ok(result) => result,
-            Err(Contended) => self.read_locked(db, key, visit),
-        }
+        let mut result = None;
+        self.read_locked(db, key, &mut |hit| result = Some(visit(hit)));
+        result.expect("under the lock the key was looked for")
     }
 
     #[cold]
-    fn read_locked<'e, R>(
-        &'e self,
-        db: Db,
-        key: &Key<'_>,
-        mut visit: impl FnMut(Option<&Hit<'e>>) -> R,
-    ) -> R {
+    fn read_locked<'e>(&'e self, db: Db, key: &Key<'_>, visit: &mut dyn FnMut(Option<&Hit<'e>>)) {
         if !self.in_transaction() {
             self.count(Counter::ContendedReads, 1);
         }
@@ -332,15 +329,18 @@ impl Session {
             if !ours {
                 lock::acquire(shard.lock());
             }
-            let result = match view.probe(db, key) {
-                Some((hit, _)) if view.root_of(db) == root => Some(visit(hit.as_ref())),
-                _ => None,
+            let is_done = match view.probe(db, key) {
+                Some((hit, _)) if view.root_of(db) == root => {
+                    visit(hit.as_ref());
+                    true
+                }
+                _ => false,
             };
             if !ours {
                 lock::release(shard.lock());
             }
-            if let Some(result) = result {
-                return result;
+            if is_done {
+                return;
             }
         }
     }
@@ -355,23 +355,85 @@ impl Session {
         self.write(db, key, now).find(db, key)
     }
 
-    /// First pass of a batch: loads of the directory, prefetch of the key's index line.
+    /// First pass of a batch: loads of the directory, and the key's index line is asked for.
     #[inline(always)]
-    pub fn prefetch_line(&self, db: Db, hash: u64) {
-        self.view().prefetch_line(db, hash);
+    pub fn fetch_line(&self, db: Db, hash: u64) -> Fetch {
+        let view = self.view();
+        view.fetch_line(view.root_of(db), hash)
     }
 
-    /// Second pass: tags matched, prefetch of the items they name. True: a third pass,
-    /// [`Session::prefetch_stashed`], has something to do for this key.
+    /// Second pass: tags matched, and the item that they name is asked for. True: a third pass,
+    /// [`Session::fetch_stashed`], has something to do for this key.
     #[inline(always)]
-    pub fn prefetch_item(&self, db: Db, hash: u64) -> bool {
-        self.view().prefetch_item(db, hash)
+    pub fn fetch_item(&self, fetch: &mut Fetch) -> bool {
+        self.view().fetch_item(fetch)
     }
 
-    /// Third pass, for keys of which `prefetch_item` said so.
+    /// Third pass, for keys of which `fetch_item` said so.
     #[inline(always)]
-    pub fn prefetch_stashed(&self, db: Db, hash: u64) {
-        self.view().prefetch_stashed(db, hash);
+    pub fn fetch_stashed(&self, fetch: &mut Fetch) {
+        self.view().fetch_stashed(fetch);
+    }
+
+    /// Last pass before the reads: asks for what is left of longer items.
+    #[inline(always)]
+    pub fn fetch_rest(&self, fetch: &Fetch) {
+        self.view().fetch_rest(fetch);
+    }
+
+    /// As [`Session::get`], by what the passes of a batch have seen of this key, as long as that
+    /// is still so. Returns the key's type.
+    #[inline(always)]
+    pub fn get_fetched(
+        &self,
+        fetch: &Fetch,
+        db: Db,
+        key: &Key<'_>,
+        now: Millis,
+        out: &mut Vec<u8>,
+        mut head: impl FnMut(&Found, &mut Vec<u8>),
+    ) -> Option<Kind> {
+        let start = out.len();
+        let met = self.view().read_fetched(db, fetch, key.bytes, |met| {
+            if met.item.is_due(now) {
+                return None;
+            }
+            let found = met.item.found(met.meta).0;
+            head(&found, out);
+            met.item.copy_value(0, out);
+            Some(found.frequency < META_FREQUENCY || self.is_first_use_in_second(&found, now))
+        });
+        match met {
+            Some(Some(is_news)) => {
+                if is_news {
+                    self.note_use(db, key, now);
+                }
+                self.count(Counter::Hits, 1);
+                Some(Kind::String)
+            }
+            _ => {
+                out.truncate(start);
+                self.get_from_the_start(db, key, now, out, &mut head)
+            }
+        }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn get_from_the_start(
+        &self,
+        db: Db,
+        key: &Key<'_>,
+        now: Millis,
+        out: &mut Vec<u8>,
+        head: &mut dyn FnMut(&Found, &mut Vec<u8>),
+    ) -> Option<Kind> {
+        self.get(db, key, now, out, head).map(|found| found.kind)
+    }
+
+    #[inline(always)]
+    fn is_first_use_in_second(&self, found: &Found, now: Millis) -> bool {
+        (found.unique != 0 || found.flags != 0) && found.last_use_s != (now / 1000) as u32
     }
 
     /// Raises `flag` at the next change of the key (also by expiry, FLUSHDB, SWAPDB).

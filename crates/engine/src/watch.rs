@@ -42,6 +42,12 @@ impl Watches {
         }
     }
 
+    /// Somebody watches some key.
+    #[inline(always)]
+    pub fn is_any(&self) -> bool {
+        self.count.load(Relaxed) != 0
+    }
+
     /// The key has changed.
     #[inline(always)]
     pub fn touch(&self, db: Db, key: &[u8]) {

@@ -68,6 +68,7 @@ impl Conversation {
         let mut out = Vec::new();
         let prepared = dispatch::prepare(self.session.engine(), &args);
         let mut context = Context {
+            fetch: &dolium_engine::Fetch::NONE,
             session: &self.session,
             host: &FakeHost,
             client: &mut self.client,

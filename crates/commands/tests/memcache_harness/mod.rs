@@ -83,7 +83,7 @@ impl Connection {
             };
             at += consumed;
             memcache::prepare(&self.session, &request, |hash| {
-                self.session.prefetch_line(Db(0), hash);
+                let _ = self.session.fetch_line(Db(0), hash);
             });
             let mut context = McContext {
                 session: &self.session,

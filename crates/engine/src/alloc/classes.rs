@@ -99,7 +99,7 @@ const _: () = {
 
 impl Class {
     /// The class that serves `bytes`, which must not be above [`BLOCK_MAX`].
-    #[inline]
+    #[inline(always)]
     pub fn of(bytes: usize, kind: PageKind) -> Class {
         debug_assert!(bytes <= BLOCK_MAX);
         let size = if bytes <= 128 {
@@ -121,7 +121,7 @@ impl Class {
         (0..CLASSES as u16).map(Class)
     }
 
-    #[inline]
+    #[inline(always)]
     pub fn index(self) -> usize {
         self.0 as usize
     }

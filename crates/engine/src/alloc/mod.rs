@@ -55,7 +55,7 @@ impl Allocator {
 
     /// A block of at least `bytes`. Its old contents are whatever they were. `None`: there is no
     /// memory for it within the limit.
-    #[inline]
+    #[inline(always)]
     pub fn alloc(&self, slot: &SessionSlot, bytes: usize, kind: PageKind) -> Option<Ref> {
         if bytes > BLOCK_MAX {
             return self.alloc_run(bytes);
@@ -69,7 +69,7 @@ impl Allocator {
 
     /// Gives a block back. `bytes` and `kind` are those of its allocation (any size of the same
     /// class will do).
-    #[inline]
+    #[inline(always)]
     pub fn free(&self, slot: &SessionSlot, block: Ref, bytes: usize, kind: PageKind) {
         if bytes > BLOCK_MAX {
             return self.free_run(block, bytes);
@@ -82,7 +82,7 @@ impl Allocator {
 
     /// Whether somebody is emptying pages, so that blocks must not be kept in magazines unseen.
     /// Relaxed: who sees it late only makes the emptying take longer.
-    #[inline]
+    #[inline(always)]
     fn draining(&self) -> bool {
         self.arena.load32(DRAIN_AT, Ordering::Relaxed) != 0
     }

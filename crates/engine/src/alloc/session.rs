@@ -61,7 +61,7 @@ pub struct SessionSlot {
 }
 
 /// Where the magazine of a class begins within a slot.
-#[inline]
+#[inline(always)]
 pub(super) fn magazine_at(class: Class) -> u64 {
     let i = class.index() as u64;
     if i < SIZES as u64 {
@@ -136,18 +136,18 @@ impl SessionSlot {
         }
     }
 
-    #[inline]
+    #[inline(always)]
     fn get(&self, at: u64) -> u32 {
         self.arena.load32(at, Ordering::Relaxed)
     }
 
-    #[inline]
+    #[inline(always)]
     fn set(&self, at: u64, value: u32) {
         self.arena.u32_at(at).store(value, Ordering::Relaxed);
     }
 
     /// Takes the block that was freed last.
-    #[inline]
+    #[inline(always)]
     pub(super) fn pop(&self, class: Class) -> Option<Ref> {
         let magazine = self.at + magazine_at(class);
         let count = self.get(magazine);
@@ -159,7 +159,7 @@ impl SessionSlot {
     }
 
     /// Puts a free block into the magazine. False: it is full.
-    #[inline]
+    #[inline(always)]
     pub(super) fn push(&self, class: Class, block: Ref) -> bool {
         let magazine = self.at + magazine_at(class);
         let count = self.get(magazine);

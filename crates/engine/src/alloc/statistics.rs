@@ -50,14 +50,14 @@ pub fn bucket_start(place: usize) -> u64 {
 }
 
 impl SessionSlot {
-    #[inline]
+    #[inline(always)]
     fn add(&self, at: u64, more: u64) {
         let word = self.arena.u64_at(self.at + at);
         word.store(word.load(Relaxed).wrapping_add(more), Relaxed);
     }
 
     /// Adds to a counter, 0 to `COUNTERS - 1`.
-    #[inline]
+    #[inline(always)]
     pub fn count(&self, counter: usize, more: u64) {
         assert!(counter < COUNTERS);
         self.add(COUNTERS_AT + counter as u64 * 8, more);

@@ -1,6 +1,6 @@
 //! Finding a key under its shard's lock.
 
-use super::Guard;
+use super::{Guard, Held};
 use crate::index::bucket::{Line, tag_of};
 use crate::index::segment::{Segment, home_of, stash_line};
 use crate::index::shard::Shard;
@@ -36,11 +36,17 @@ impl<'s> Guard<'s> {
     #[inline(always)]
     pub(crate) fn target(&self, db: Db, hash: u64) -> Target<'s> {
         let view = self.session.view();
-        let root = view.root_of(db);
-        let shard_number = view.shard_number(hash);
-        let target = Target { db, root, shard_number, shard: view.shard_at(root, shard_number) };
-        debug_assert!(self.holds(target.shard), "a guard was used for a key that it does not hold");
-        target
+        let shard = match self.held {
+            // Whoever locked it has found it: the database cannot move while it is locked.
+            Held::One(at) => Shard { words: view.words, at },
+            _ => view.shard_of(view.root_of(db), hash),
+        };
+        debug_assert!(
+            self.holds(shard) && shard.at == view.shard_of(view.root_of(db), hash).at,
+            "a guard was used for a key that it does not hold"
+        );
+        let (root, shard_number) = view.owner_of(shard);
+        Target { db, root, shard_number, shard }
     }
 
     /// The key's place, due or not.
@@ -54,37 +60,28 @@ impl<'s> Guard<'s> {
         let segment = target.shard.segment_of(directory, view.shifted(key.hash));
         let tag = tag_of(key.hash);
         let home = home_of(key.hash);
-        self.locate_in_line(segment, home, tag, key.bytes).or_else(|| {
-            let stash = segment.line(home).load().stash();
-            if stash == 0 {
+        let mut line = home;
+        loop {
+            let bucket = segment.line(line);
+            let tags = bucket.load();
+            let mut matches = tags.matches(tag);
+            while matches != 0 {
+                let slot = matches.trailing_zeros() as usize;
+                matches &= matches - 1;
+                // A false match of an empty slot may name anything, also a place outside.
+                if let Some(item) = Item::at(bucket.words, bucket.reference(slot) as usize * 8)
+                    && item.has_key(key.bytes)
+                    && tags.tag(slot) == tag
+                {
+                    return Some(Spot { segment, line, slot, item });
+                }
+            }
+            // The home line has been looked at: what does not fit there is in its stash line.
+            if line != home || tags.stash() == 0 {
                 return None;
             }
-            self.locate_in_line(segment, stash_line(stash), tag, key.bytes)
-        })
-    }
-
-    #[inline(always)]
-    fn locate_in_line(
-        &self,
-        segment: Segment<'s>,
-        line: usize,
-        tag: u8,
-        key: &[u8],
-    ) -> Option<Spot<'s>> {
-        let bucket = segment.line(line);
-        let mut matches = bucket.load().matches(tag);
-        while matches != 0 {
-            let slot = matches.trailing_zeros() as usize;
-            matches &= matches - 1;
-            // A false match of an empty slot may name anything, also a place outside.
-            if let Some(item) = Item::at(bucket.words, bucket.reference(slot) as usize * 8)
-                && item.has_key(key)
-                && bucket.load().tag(slot) == tag
-            {
-                return Some(Spot { segment, line, slot, item });
-            }
+            line = stash_line(tags.stash());
         }
-        None
     }
 
     /// The key's place; an item that is due is removed first.

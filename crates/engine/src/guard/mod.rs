@@ -34,7 +34,7 @@ pub struct Guard<'s> {
 
 /// Which locks a guard gives back when it is dropped, as offsets of shard control blocks.
 #[derive(Debug)]
-enum Held {
+pub(crate) enum Held {
     One(usize),
     Several(Vec<usize>),
     /// The session's transaction holds the locks.
@@ -43,7 +43,7 @@ enum Held {
 
 impl Session {
     /// Locks the shard of one key.
-    #[inline]
+    #[inline(always)]
     pub fn write(&self, db: Db, key: &Key<'_>, now: Millis) -> Guard<'_> {
         let held = if self.in_transaction() {
             Held::Transaction
@@ -92,7 +92,7 @@ impl Session {
 }
 
 impl Engine {
-    #[inline]
+    #[inline(always)]
     fn lock_one(&self, db: Db, hash: u64) -> usize {
         loop {
             let root = self.open_root(db);
@@ -151,6 +151,7 @@ impl Engine {
 }
 
 impl Drop for Guard<'_> {
+    #[inline(always)]
     fn drop(&mut self) {
         match &self.held {
             Held::One(at) => {

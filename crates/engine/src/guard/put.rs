@@ -3,10 +3,13 @@
 use super::{Guard, Spot, Target};
 use crate::index::bucket::{META_MAIN, META_TTL, tag_of};
 use crate::index::segment::Segment;
-use crate::item::{Head, ItemParts, write_item};
+use crate::item::{Head, ItemParts, write_item, write_plain_item};
 use crate::journal::Entry;
 use crate::limits::{KEY_BYTES_MAX, VALUE_BYTES_MAX};
 use crate::verbs::*;
+
+/// Key and value of what takes the short way; longer items are dominated by their bytes.
+const PLAIN_BYTES_MAX: usize = 4096;
 
 /// A `Put` with everything that was relative to the old item worked out.
 struct Plan<'a> {
@@ -18,7 +21,73 @@ struct Plan<'a> {
 }
 
 impl<'s> Guard<'s> {
+    #[inline(always)]
     pub fn put(&mut self, db: Db, key: &Key<'_>, put: &Put<'_>) -> Result<Stored, StoreError> {
+        match self.put_over(db, key, put) {
+            Some(outcome) => outcome,
+            None => self.put_any(db, key, put),
+        }
+    }
+
+    /// The short way of a plain SET over a plain item: nothing but bytes to take along, and one
+    /// store to publish them. `None`: it is not that, and nothing has happened.
+    #[inline(always)]
+    fn put_over(
+        &mut self,
+        db: Db,
+        key: &Key<'_>,
+        put: &Put<'_>,
+    ) -> Option<Result<Stored, StoreError>> {
+        let Value::Bytes(value) = put.value else { return None };
+        let is_plain = put.deadline == Deadline::Never
+            && put.flags == Flags::Set(0)
+            && !put.unique
+            && put.marks == 0;
+        if !is_plain || key.bytes.len() + value.len() > PLAIN_BYTES_MAX {
+            return None;
+        }
+        let target = self.target(db, key.hash);
+        let spot = self.locate(&target, key)?;
+        let old = spot.item.head;
+        if old.has_ttl() || old.has_ext() {
+            return None;
+        }
+        let head = Head::plan(Encoding::Bytes, key.bytes.len(), value.len(), false, false);
+        let reference = match self.session.take_item(head.size()) {
+            Ok(reference) => reference,
+            Err(error) => return Some(Err(error)),
+        };
+        write_plain_item(self.session.mem(), reference as usize * 8, &head, key.bytes, value);
+        self.before_change(&target, spot.segment, spot.line);
+        let bucket = spot.bucket();
+        bucket.set_reference(spot.slot, reference);
+        bucket.bump_version();
+        self.session.give_item((spot.item.at / 8) as u32, old.size());
+        if self.is_heard(put.event) {
+            self.tell_plain(&target, key.bytes, put.event, value);
+        } else {
+            self.session.count_change();
+        }
+        Some(Ok(Stored { replaced: true, unique: 0 }))
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn tell_plain(&self, target: &Target<'s>, key: &[u8], event: Event, value: &[u8]) {
+        let put = Entry::Put {
+            int: None,
+            value: [value, b"", b""],
+            deadline: NEVER,
+            flags: 0,
+            kind: Kind::String,
+            encoding: Encoding::Bytes,
+            created: false,
+        };
+        self.tell(target, key, event, put);
+    }
+
+    #[inline(never)]
+    fn put_any(&mut self, db: Db, key: &Key<'_>, put: &Put<'_>) -> Result<Stored, StoreError> {
         let target = self.target(db, key.hash);
         let spot = self.live(&target, key);
         let plan = plan(key.bytes, put, spot.as_ref())?;

@@ -43,9 +43,16 @@ impl<'s> Guard<'s> {
     }
 
     /// To be called before a line is changed: the running cut gets it first if it has not yet.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn before_change(&self, target: &Target<'s>, segment: Segment<'s>, line: usize) {
         self.session.engine().before_change(target, segment, line);
+    }
+
+    /// Whether anybody wants to know of changes: a reader of the journal, or a WATCH.
+    #[inline(always)]
+    pub(crate) fn is_heard(&self, event: Event) -> bool {
+        let engine = self.session.engine();
+        engine.journal().is_active() || event != Event::Quiet && engine.watches().is_any()
     }
 
     /// To be called after a change: journal and watchers.

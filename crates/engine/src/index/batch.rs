@@ -4,6 +4,7 @@
 //! pass 1   hash -> shard, directory, segment -> home line            ask for the line
 //! pass 2   tags of the line -> candidate                             ask for the item
 //! pass 2b  where the home line has none: the stash line's tags       ask for the item
+//! pass 2c  length in the item's header                               ask for the rest of it
 //! pass 3   is it the key? copy; is all that led here unchanged?
 //! ```
 //!
@@ -12,160 +13,197 @@
 //! candidate that is another key, a change meanwhile) is left to `View::read`, for which by then all
 //! memory is near.
 
-use crate::arena::Mem;
 use crate::index::bucket::{Line, LineTags, tag_of};
-use crate::index::read::View;
+use crate::index::read::{View, step};
 use crate::index::segment::{SEGMENT_BYTES, STASH_LINES, Segment, home_of, stash_line};
 use crate::index::shard::{DirectoryWord, Shard};
 use crate::item::Item;
 use crate::sync::atomics::Ordering::{Acquire, Relaxed};
 use crate::sync::atomics::fence;
-use crate::verbs::{Db, Millis};
+use crate::verbs::Db;
 
 /// Keys of a batch: enough for memory to be the limit, few enough for what is fetched to stay.
 pub(crate) const BATCH_KEYS: usize = 32;
-/// Longer values are not read on the short way: their lengths want a look before they are copied.
-const PLAIN_BYTES_MAX: usize = 512;
+/// Longer items are not read on the short way: their lengths want a look before they are copied.
+const PLAIN_BYTES_MAX: usize = 2048;
 
-/// How far a key has come.
+/// A key whose memory is on its way into the cache, and what was seen so far. Places are offsets
+/// in the arena; whoever uses one later checks it like any other.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Step<'a> {
-    pub hash: u64,
-    shard: Shard<'a>,
+pub struct Fetch {
+    hash: u64,
     several: u64,
-    directory: DirectoryWord,
+    directory: u64,
+    shard_at: usize,
     entry_at: usize,
-    segment: u32,
-    home: Line<'a>,
-    home_version: u32,
+    home_at: usize,
     /// The line with the candidate: the home line, or its stash line.
-    line: Line<'a>,
-    line_version: u32,
+    line_at: usize,
     /// Where the candidate is; 0 = there is none.
     item_at: usize,
+    root: u32,
+    segment: u32,
+    home_version: u32,
+    line_version: u32,
+    slot: u32,
 }
 
-impl<'a> Step<'a> {
-    /// A key that goes the long way from the beginning.
-    fn none(words: Mem<'a>, hash: u64) -> Step<'a> {
-        let (shard, line) = (Shard { words, at: 0 }, Line { words, at: 0 });
-        let directory = DirectoryWord::NONE;
-        Step {
-            hash,
-            shard,
-            several: 0,
-            directory,
-            entry_at: 0,
-            segment: 0,
-            home: line,
-            home_version: 0,
-            line,
-            line_version: 0,
-            item_at: 0,
-        }
+impl Fetch {
+    /// Nothing was fetched: whoever reads with it goes the long way.
+    pub const NONE: Fetch = Fetch {
+        hash: 0,
+        several: 0,
+        directory: 0,
+        shard_at: 0,
+        entry_at: 0,
+        home_at: 0,
+        line_at: 0,
+        item_at: 0,
+        root: 0,
+        segment: 0,
+        home_version: 0,
+        line_version: 0,
+        slot: 0,
+    };
+
+    /// The hash that the key was fetched by.
+    #[inline(always)]
+    pub fn hash(&self) -> u64 {
+        self.hash
     }
+}
+
+/// A plain item that pass 3 has met, and its byte in the index.
+#[derive(Clone, Copy)]
+pub(crate) struct Candidate<'a> {
+    pub item: Item<'a>,
+    pub meta: u8,
 }
 
 impl<'a> View<'a> {
     /// Pass 1.
     #[inline(always)]
-    pub fn step_to_line(&self, root: u32, hash: u64) -> Step<'a> {
-        let mut step = Step::none(self.words, hash);
-        step.shard = self.shard_of(root, hash);
-        step.several = step.shard.several();
-        step.directory = step.shard.directory();
-        if step.directory.is_empty() || step.several & 1 != 0 {
-            return step;
-        }
-        let entry_at = step.directory.entry_at(self.shifted(hash));
-        if !self.words.contains(entry_at, 4) {
-            return step;
+    pub fn fetch_line(&self, root: u32, hash: u64) -> Fetch {
+        let shard = self.shard_of(root, hash);
+        let several = shard.several();
+        let directory = shard.directory();
+        let entry_at = directory.entry_at(self.shifted(hash));
+        // In a shard without segments the entry lies before the first block.
+        if several & 1 != 0 || !self.words.may_load(entry_at, 4) {
+            return Fetch { hash, ..Fetch::NONE };
         }
         // Pairs with the Release with which a split publishes the new segments.
-        step.segment = self.words.u32_at(entry_at).load(Acquire);
-        let segment = Segment { words: self.words, at: step.segment as usize * 8 };
-        if self.words.contains(segment.at, SEGMENT_BYTES) {
-            step.entry_at = entry_at;
-            step.home = segment.line(home_of(hash));
-            step.home.prefetch();
+        let segment = self.words.u32_at(entry_at).load(Acquire);
+        let at = segment as usize * 8;
+        if !self.words.may_load(at, SEGMENT_BYTES) {
+            return Fetch { hash, ..Fetch::NONE };
         }
-        step
+        let home = Segment { words: self.words, at }.line(home_of(hash));
+        home.prefetch();
+        Fetch {
+            hash,
+            several,
+            directory: directory.0,
+            shard_at: shard.at,
+            entry_at,
+            home_at: home.at,
+            root,
+            segment,
+            ..Fetch::NONE
+        }
     }
 
     /// Pass 2. True: pass 2b has something to do.
     #[inline(always)]
-    pub fn step_to_item(&self, step: &mut Step<'a>) -> bool {
-        if step.entry_at == 0 {
+    pub fn fetch_item(&self, fetch: &mut Fetch) -> bool {
+        if fetch.home_at == 0 {
             return false;
         }
-        let tags = step.home.load();
-        step.home_version = tags.version();
-        (step.line, step.line_version) = (step.home, step.home_version);
-        if self.candidate(step, tags) {
+        let home = Line { words: self.words, at: fetch.home_at };
+        let tags = home.load();
+        fetch.home_version = tags.version();
+        if self.candidate(fetch, home, tags) {
             return false;
         }
         let stash = tags.stash();
         if stash == 0 || stash > STASH_LINES {
             return false;
         }
-        let segment = Segment { words: self.words, at: step.segment as usize * 8 };
-        step.line = segment.line(stash_line(stash));
-        step.line.prefetch();
+        let segment = Segment { words: self.words, at: fetch.segment as usize * 8 };
+        let line = segment.line(stash_line(stash));
+        fetch.line_at = line.at;
+        line.prefetch();
         true
     }
 
     /// Pass 2b.
     #[inline(always)]
-    pub fn step_to_stashed(&self, step: &mut Step<'a>) {
-        let tags = step.line.load();
-        step.line_version = tags.version();
-        self.candidate(step, tags);
+    pub fn fetch_stashed(&self, fetch: &mut Fetch) {
+        let line = Line { words: self.words, at: fetch.line_at };
+        self.candidate(fetch, line, line.load());
+    }
+
+    /// Pass 2c: what lies behind the first two lines of a longer item.
+    #[inline(always)]
+    pub fn fetch_rest(&self, fetch: &Fetch) {
+        let Some(item) = Item::at(self.words, fetch.item_at) else { return };
+        let end = fetch.item_at + item.head.size().min(PLAIN_BYTES_MAX);
+        let mut at = (fetch.item_at + 128) & !63;
+        while at < end {
+            self.words.prefetch(at);
+            at += 64;
+        }
     }
 
     #[inline(always)]
-    fn candidate(&self, step: &mut Step<'a>, tags: LineTags) -> bool {
-        let matches = tags.matches(tag_of(step.hash));
+    fn candidate(&self, fetch: &mut Fetch, line: Line<'a>, tags: LineTags) -> bool {
+        let matches = tags.matches(tag_of(fetch.hash));
         if matches == 0 {
             return false;
         }
-        step.item_at = step.line.reference(matches.trailing_zeros() as usize) as usize * 8;
-        self.words.prefetch(step.item_at);
-        self.words.prefetch(step.item_at + 64);
+        let slot = matches.trailing_zeros();
+        fetch.line_at = line.at;
+        fetch.line_version = tags.version();
+        fetch.slot = slot;
+        fetch.item_at = line.reference(slot as usize) as usize * 8;
+        self.words.prefetch(fetch.item_at);
+        self.words.prefetch(fetch.item_at + 64);
         true
     }
 
-    /// Pass 3: appends the value. `None`: go the long way; `out` may have grown. `Some(false)`: the
-    /// item is due, which is as good as not there.
+    /// Pass 3: shows the item, if it is the key's and a plain one, and says whether that counts.
+    /// `None`: go the long way; what `visit` did is void.
     #[inline(always)]
-    pub fn step_to_value(
+    pub fn read_fetched<R>(
         &self,
         db: Db,
-        root: u32,
-        step: &Step<'a>,
+        fetch: &Fetch,
         key: &[u8],
-        now: Millis,
-        out: &mut Vec<u8>,
-    ) -> Option<bool> {
-        if step.item_at == 0 {
+        visit: impl FnOnce(&Candidate<'a>) -> R,
+    ) -> Option<R> {
+        if fetch.item_at == 0 {
             return None;
         }
-        let item = Item::at(self.words, step.item_at)?;
+        let item = Item::at(self.words, fetch.item_at)?;
         let is_plain = item.head.is_string() && !item.head.is_int();
         if !is_plain || item.head.size() > PLAIN_BYTES_MAX || !item.has_key(key) {
             return None;
         }
-        let is_due = item.is_due(now);
-        if !is_due {
-            item.copy_value(0, out);
-        }
+        let line = Line { words: self.words, at: fetch.line_at };
+        let home = Line { words: self.words, at: fetch.home_at };
+        let shard = Shard { words: self.words, at: fetch.shard_at };
+        let result = visit(&Candidate { item, meta: line.meta(fetch.slot as usize) });
         // As in `View::holds`: the loads of the item come before the loads below.
         fence(Acquire);
-        let holds = step.home.version() == step.home_version
-            && step.line.version() == step.line_version
-            && self.words.u32_at(step.entry_at).load(Relaxed) == step.segment
-            && step.shard.directory() == step.directory
-            && step.shard.several() == step.several
-            && self.root_of(db) == root;
-        holds.then_some(!is_due)
+        let versions =
+            || home.version() == fetch.home_version && line.version() == fetch.line_version;
+        let entry = || self.words.u32_at(fetch.entry_at).load(Relaxed) == fetch.segment;
+        let directory = || shard.directory() == DirectoryWord(fetch.directory);
+        let holds = step!(Version, versions())
+            && step!(Entry, entry())
+            && step!(Directory, directory())
+            && step!(Root, self.root_of(db) == fetch.root)
+            && shard.several() == fetch.several;
+        holds.then_some(result)
     }
 }

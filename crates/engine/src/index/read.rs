@@ -106,6 +106,13 @@ impl<'a> View<'a> {
         Shard { words: self.words, at }
     }
 
+    /// The root and the number of a shard.
+    #[inline(always)]
+    pub fn owner_of(&self, shard: Shard<'_>) -> (u32, usize) {
+        let index = (shard.at - self.shards_at) / SHARD_BYTES;
+        ((index / self.shards_stride) as u32, index % self.shards_stride)
+    }
+
     #[inline(always)]
     pub fn shard_of(&self, root: u32, hash: u64) -> Shard<'a> {
         self.shard_at(root, self.shard_number(hash))
@@ -156,13 +163,13 @@ impl<'a> View<'a> {
                 continue;
             }
             let entry_at = directory.entry_at(self.shifted(key.hash));
-            if !self.words.contains(entry_at, 4) {
+            if !self.words.may_load(entry_at, 4) {
                 continue;
             }
             // Pairs with the Release with which a split publishes the new segments.
             let segment_reference = self.words.u32_at(entry_at).load(Acquire);
             let segment = Segment { words: self.words, at: segment_reference as usize * 8 };
-            if !self.words.contains(segment.at, SEGMENT_BYTES) {
+            if !self.words.may_load(segment.at, SEGMENT_BYTES) {
                 continue;
             }
             let home = segment.line(home_number);
@@ -218,13 +225,13 @@ impl<'a> View<'a> {
             return Some((None, None));
         }
         let entry_at = directory.entry_at(self.shifted(key.hash));
-        if !self.words.contains(entry_at, 4) {
+        if !self.words.may_load(entry_at, 4) {
             return None;
         }
         // Pairs with the Release with which a split publishes the new segments.
         let segment_reference = self.words.u32_at(entry_at).load(Acquire);
         let segment = Segment { words: self.words, at: segment_reference as usize * 8 };
-        if segment_reference == 0 || !self.words.contains(segment.at, SEGMENT_BYTES) {
+        if segment_reference == 0 || !self.words.may_load(segment.at, SEGMENT_BYTES) {
             return None;
         }
         let tag = tag_of(key.hash);
@@ -311,74 +318,5 @@ impl<'a> View<'a> {
             && evidence.home.load().tags_only() == evidence.home_tags.tags_only()
             && evidence.stash.is_none_or(|(line, tags)| line.load().tags_only() == tags.tags_only())
             && self.holds(db, evidence)
-    }
-
-    /// First pass of a batch: brings the key's home line into the cache.
-    #[inline(always)]
-    pub fn prefetch_line(&self, db: Db, hash: u64) {
-        if let Some(segment) = self.segment_for_prefetch(db, hash) {
-            segment.line(home_of(hash)).prefetch();
-        }
-    }
-
-    /// Second pass: brings the items that the tags name into the cache, or the stash line.
-    /// Returns true if a third pass has something to do (the stash line names the item).
-    #[inline(always)]
-    pub fn prefetch_item(&self, db: Db, hash: u64) -> bool {
-        let Some(segment) = self.segment_for_prefetch(db, hash) else { return false };
-        let home = segment.line(home_of(hash));
-        let tags = home.load();
-        if self.prefetch_matches(home, tags, hash) {
-            return false;
-        }
-        match tags.stash() {
-            0 => false,
-            stash => {
-                segment.line(stash_line(stash.min(STASH_LINES))).prefetch();
-                true
-            }
-        }
-    }
-
-    /// Third pass, for keys of which `prefetch_item` said so.
-    #[inline(always)]
-    pub fn prefetch_stashed(&self, db: Db, hash: u64) {
-        let Some(segment) = self.segment_for_prefetch(db, hash) else { return };
-        let stash = segment.line(home_of(hash)).load().stash();
-        if stash != 0 {
-            let line = segment.line(stash_line(stash.min(STASH_LINES)));
-            self.prefetch_matches(line, line.load(), hash);
-        }
-    }
-
-    #[inline(always)]
-    fn prefetch_matches(&self, line: Line<'a>, tags: LineTags, hash: u64) -> bool {
-        let mut matches = tags.matches(tag_of(hash));
-        let found = matches != 0;
-        while matches != 0 {
-            let slot = matches.trailing_zeros() as usize;
-            matches &= matches - 1;
-            let at = line.reference(slot) as usize * 8;
-            // A small item spans up to three lines.
-            self.words.prefetch(at);
-            self.words.prefetch(at + 64);
-            self.words.prefetch(at + 128);
-        }
-        found
-    }
-
-    #[inline(always)]
-    fn segment_for_prefetch(&self, db: Db, hash: u64) -> Option<Segment<'a>> {
-        let shard = self.shard_of(self.root_of(db), hash);
-        let directory = shard.directory();
-        if directory.is_empty() {
-            return None;
-        }
-        let entry_at = directory.entry_at(self.shifted(hash));
-        if !self.words.contains(entry_at, 4) {
-            return None;
-        }
-        let at = self.words.u32_at(entry_at).load(Acquire) as usize * 8;
-        self.words.contains(at, SEGMENT_BYTES).then_some(Segment { words: self.words, at })
     }
 }

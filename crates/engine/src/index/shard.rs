@@ -33,9 +33,6 @@ const DIRECTORY_MAGIC: u64 = 0x6469_7265_6374_6f72;
 pub(crate) struct DirectoryWord(pub u64);
 
 impl DirectoryWord {
-    /// A shard without segments.
-    pub const NONE: DirectoryWord = DirectoryWord(0);
-
     #[inline(always)]
     pub fn at(self) -> usize {
         (self.0 as u32) as usize * 8

@@ -23,11 +23,11 @@ impl<'a> Item<'a> {
     /// a reader that lost a race can see).
     #[inline(always)]
     pub fn at(words: Mem<'a>, at: usize) -> Option<Item<'a>> {
-        if !words.contains(at, 8) {
+        if !words.may_load(at, 8) {
             return None;
         }
         let head = Head::parse(words.u64_at(at).load(Relaxed));
-        if !words.contains(at, head.size()) {
+        if !words.may_load(at, head.size()) {
             return None;
         }
         Some(Item { words, at, head })

@@ -6,4 +6,4 @@ mod write;
 
 pub(crate) use access::Item;
 pub(crate) use head::Head;
-pub(crate) use write::{ItemParts, write_item};
+pub(crate) use write::{ItemParts, write_item, write_plain_item};

@@ -33,6 +33,32 @@ pub(crate) fn write_item(words: Mem<'_>, at: usize, parts: &ItemParts<'_>) {
     write_parts(words, at, parts, head);
 }
 
+/// As `write_item`, of an item that has nothing but its key and its bytes.
+#[inline(always)]
+pub(crate) fn write_plain_item(words: Mem<'_>, at: usize, head: &Head, key: &[u8], value: &[u8]) {
+    #[cfg(all(target_arch = "x86_64", not(any(miri, shuttle, loom))))]
+    {
+        // As above.
+        fence(Ordering::Release);
+        words.u64_at(at).store(head.word(), Relaxed);
+        words.store_unaligned(at + head.key_at, key);
+        words.store_unaligned(at + head.value_at(), value);
+    }
+    #[cfg(not(all(target_arch = "x86_64", not(any(miri, shuttle, loom)))))]
+    {
+        let parts = ItemParts {
+            head: *head,
+            int: 0,
+            deadline: crate::verbs::NEVER,
+            unique: 0,
+            client_flags: 0,
+            key,
+            value: [value, b"", b""],
+        };
+        write_item(words, at, &parts);
+    }
+}
+
 /// The header as one word, its fields as words, and the bytes where they come to lie.
 #[cfg(all(target_arch = "x86_64", not(any(miri, shuttle, loom))))]
 #[inline(always)]

@@ -32,7 +32,7 @@ impl Drop for Held<'_> {
 }
 
 /// Takes the lock, and gives it back when the result is dropped.
-#[inline]
+#[inline(always)]
 pub fn lock(word: &AtomicU32) -> Held<'_> {
     acquire(word);
     Held { word }
@@ -40,14 +40,14 @@ pub fn lock(word: &AtomicU32) -> Held<'_> {
 
 /// Takes the lock if that needs no waiting. For holders that span functions: pair it with
 /// [`release`].
-#[inline]
+#[inline(always)]
 pub fn try_acquire(word: &AtomicU32) -> bool {
     // Acquire: pairs with the Release in `release`.
     word.compare_exchange(FREE, HELD, Ordering::Acquire, Ordering::Relaxed).is_ok()
 }
 
 /// Takes the lock. For holders that span functions: pair it with [`release`].
-#[inline]
+#[inline(always)]
 pub fn acquire(word: &AtomicU32) {
     if !try_acquire(word) {
         acquire_slow(word);
@@ -55,7 +55,7 @@ pub fn acquire(word: &AtomicU32) {
 }
 
 /// Gives the lock back. The caller must hold it.
-#[inline]
+#[inline(always)]
 pub fn release(word: &AtomicU32) {
     // Release: pairs with the Acquire of the next holder.
     let before = word.swap(FREE, Ordering::Release);

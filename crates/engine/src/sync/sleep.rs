@@ -25,6 +25,7 @@ pub fn sleep(word: &AtomicU32, value: u32) {
 }
 
 /// Wakes one thread that sleeps on the word.
+#[cold]
 #[cfg(not(any(miri, shuttle)))]
 pub fn wake_one(word: &AtomicU32) {
     use rustix::thread::futex;

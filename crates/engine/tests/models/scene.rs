@@ -32,8 +32,11 @@ pub fn read(
     db: Db,
     names: &'static [&'static str],
 ) {
-    *floor = history.done().max(*floor);
     let keys: Vec<_> = names.iter().map(|name| session.engine().key(name.as_bytes())).collect();
+    if let [key] = keys[..] {
+        read_fetched(session, history, floor, db, (names[0], key));
+    }
+    *floor = history.done().max(*floor);
     let mut seen: Vec<Option<Held>> = vec![None; names.len()];
     if let [key] = keys[..] {
         let mut out = Vec::new();
@@ -51,6 +54,28 @@ pub fn read(
     }
     let seen: Vec<_> = names.iter().zip(seen).map(|(name, held)| ((db.0, *name), held)).collect();
     *floor = history.moment_of(*floor, &seen);
+}
+
+/// The same in the passes of a batch. What the first passes saw is older than the floor, and must
+/// not count if it is so no more.
+fn read_fetched(
+    session: &Session,
+    history: &History,
+    floor: &mut usize,
+    db: Db,
+    (name, key): (&'static str, Key<'_>),
+) {
+    let mut fetch = session.fetch_line(db, key.hash());
+    if session.fetch_item(&mut fetch) {
+        session.fetch_stashed(&mut fetch);
+    }
+    session.fetch_rest(&fetch);
+    *floor = history.done().max(*floor);
+    let (mut out, mut deadline) = (Vec::new(), NEVER);
+    let note = |found: &Found, _: &mut Vec<u8>| deadline = found.deadline;
+    let kind = session.get_fetched(&fetch, db, &key, NOW, &mut out, note);
+    let held = kind.map(|_| (out, deadline));
+    *floor = history.moment_of(*floor, &[((db.0, name), held)]);
 }
 
 /// What a model consists of.

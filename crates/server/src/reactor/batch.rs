@@ -9,7 +9,7 @@
 use super::request::Request;
 use crate::clients::Token;
 use crate::limits::{BATCH_BYTES, BATCH_COMMANDS, BATCH_EXTRA_KEYS};
-use dolium_engine::Db;
+use dolium_engine::{Db, Fetch};
 use dolium_protocol::resp::ArgVec;
 
 pub struct Entry {
@@ -18,6 +18,8 @@ pub struct Entry {
     /// Where the request lies in the input: `start..end`.
     pub start: usize,
     pub end: usize,
+    /// Where in the batch's `keys` the request's first key is, if it has one.
+    pub key: usize,
 }
 
 #[derive(Clone, Copy)]
@@ -36,6 +38,10 @@ pub struct Batch {
     bytes: usize,
     /// Placement of the first keys, and of keys beyond the first (MGET).
     pub keys: Vec<(Db, u64)>,
+    /// What the passes have seen of these keys.
+    pub fetches: Vec<Fetch>,
+    /// Keys of the requests that were pushed.
+    keys_before: usize,
 }
 
 impl Batch {
@@ -46,12 +52,22 @@ impl Batch {
             used: 0,
             bytes: 0,
             keys: Vec::with_capacity(BATCH_COMMANDS + BATCH_EXTRA_KEYS),
+            fetches: Vec::with_capacity(BATCH_COMMANDS + BATCH_EXTRA_KEYS),
+            keys_before: 0,
         }
     }
 
     /// Stands in while the real one is lent out; allocates nothing.
     pub fn empty() -> Batch {
-        Batch { entries: Vec::new(), slots: Vec::new(), used: 0, bytes: 0, keys: Vec::new() }
+        Batch {
+            entries: Vec::new(),
+            slots: Vec::new(),
+            used: 0,
+            bytes: 0,
+            keys: Vec::new(),
+            fetches: Vec::new(),
+            keys_before: 0,
+        }
     }
 
     #[inline]
@@ -64,13 +80,15 @@ impl Batch {
         self.entries.is_empty()
     }
 
-    /// Keeps the request whose arguments were just parsed into slot `used`.
-    #[inline]
+    /// Keeps the request whose arguments were just parsed into slot `used`, and whose keys are the
+    /// last of `keys`.
+    #[inline(always)]
     pub fn push(&mut self, token: Token, request: Request, start: usize, end: usize) {
         let what = What::Run { slot: self.used, request };
         self.used += 1;
         self.bytes += end - start;
-        self.entries.push(Entry { token, what, start, end });
+        self.entries.push(Entry { token, what, start, end, key: self.keys_before });
+        self.keys_before = self.keys.len();
     }
 
     /// The last entry is a request of this connection: its END is yet to come.
@@ -80,12 +98,13 @@ impl Batch {
 
     #[inline]
     pub fn end(&mut self, token: Token, at: usize) {
-        self.entries.push(Entry { token, what: What::End, start: at, end: at });
+        self.entries.push(Entry { token, what: What::End, start: at, end: at, key: usize::MAX });
     }
 
     pub fn clear(&mut self) {
         self.entries.clear();
         self.keys.clear();
+        self.keys_before = 0;
         self.used = 0;
         self.bytes = 0;
     }

@@ -10,7 +10,7 @@ use crate::connection::{Closing, Connection, Hold};
 use crate::limits::*;
 use crate::statistics::row_trait;
 use dolium_protocol::http;
-use dolium_protocol::resp::{ArgVec, RespWriter};
+use dolium_protocol::resp::RespWriter;
 use std::sync::atomic::Ordering::Relaxed;
 
 impl Reactor {
@@ -31,19 +31,22 @@ impl Reactor {
         }
         // A loop of its own, and not while parsing: so short that the processor has the chains of
         // loads (shard, directory, line) of many keys under way at once.
-        for (db, hash) in &self.batch.keys {
-            self.session.prefetch_line(*db, *hash);
-        }
+        let (session, batch) = (&self.session, &mut self.batch);
+        batch.fetches.clear();
+        batch.fetches.extend(batch.keys.iter().map(|(db, hash)| session.fetch_line(*db, *hash)));
         // Most items are named by their home line; for the others the stash line is on its way
         // by the time that all have been looked at.
         self.stashed.clear();
-        for (db, hash) in &self.batch.keys {
-            if self.session.prefetch_item(*db, *hash) {
-                self.stashed.push((*db, *hash));
+        for (number, fetch) in batch.fetches.iter_mut().enumerate() {
+            if session.fetch_item(fetch) {
+                self.stashed.push(number);
             }
         }
-        for (db, hash) in &self.stashed {
-            self.session.prefetch_stashed(*db, *hash);
+        for &number in &self.stashed {
+            session.fetch_stashed(&mut batch.fetches[number]);
+        }
+        for fetch in &batch.fetches {
+            session.fetch_rest(fetch);
         }
         let batch = std::mem::replace(&mut self.batch, Batch::empty());
         let is_sampled =
@@ -55,7 +58,7 @@ impl Reactor {
             let len = rest.iter().position(|e| e.token != first.token).unwrap_or(rest.len());
             let (run, others) = rest.split_at(len);
             rest = others;
-            self.run_connection(run, &batch.slots, input);
+            self.run_connection(run, &batch, input);
         }
         let counters = &self.server.statistics.threads[self.thread];
         counters.commands.add(batch.used as u64);
@@ -73,7 +76,7 @@ impl Reactor {
     }
 
     /// The requests of one connection that stand together in the batch.
-    fn run_connection(&mut self, run: &[Entry], slots: &[ArgVec], input: &[u8]) {
+    fn run_connection(&mut self, run: &[Entry], batch: &Batch, input: &[u8]) {
         let Some(connection) = self.slab.get(run[0].token) else {
             self.out.clear();
             return;
@@ -81,7 +84,8 @@ impl Reactor {
         let mut stage = Stage {
             server: &self.server,
             session: &self.session,
-            slots,
+            slots: &batch.slots,
+            fetches: &batch.fetches,
             input,
             out: &mut self.out,
             now: self.now,

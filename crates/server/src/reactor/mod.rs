@@ -30,8 +30,9 @@ use crate::listener::Listener;
 use crate::mailbox::{Mail, Mailbox};
 use crate::server::Server;
 use batch::Batch;
-use dolium_engine::{Db, Session};
-use dolium_protocol::resp::Limits;
+use dolium_commands::redis::row::Row;
+use dolium_engine::Session;
+use dolium_protocol::resp::{Limits, Repeat};
 use dolium_protocol::{http, memcache};
 use rustix::event::epoll::{self, EventData, EventFlags};
 use rustix::time::Timespec;
@@ -64,6 +65,8 @@ pub struct Reactor {
     hot: Vec<u8>,
     fill: usize,
     batch: Batch,
+    /// How some requests of late began, and their commands.
+    known: [Option<(Repeat, &'static Row)>; 4],
     /// The output of the connection whose requests run now.
     out: Vec<u8>,
     /// Unix milliseconds when this wake began.
@@ -75,8 +78,8 @@ pub struct Reactor {
     /// See [`crate::statistics::row_trait`].
     traits: Vec<u8>,
     batches: u64,
-    /// Keys of the running batch whose items lie in stash lines.
-    stashed: Vec<(Db, u64)>,
+    /// Keys of the running batch whose items lie in stash lines, by number.
+    stashed: Vec<usize>,
     published: Published,
     /// A command that may write has run since changes were last announced.
     wrote: bool,
@@ -115,6 +118,7 @@ impl Reactor {
             hot: vec![0; HOT_INPUT_BYTES],
             fill: 0,
             batch: Batch::new(),
+            known: [None; 4],
             out: Vec::with_capacity(HOT_INPUT_BYTES),
             now: clock::unix_ms(),
             limits: Limits::default(),

@@ -1,4 +1,4 @@
-//! From received bytes to requests in the batch; first pass: their index lines are asked for.
+//! From received bytes to requests in the batch, with the placement of their keys.
 
 use super::Reactor;
 use super::request::{Broken, Request};
@@ -12,7 +12,7 @@ use dolium_engine::{Db, Session};
 use dolium_protocol::Parse;
 use dolium_protocol::detect::{Detected, Protocol, detect};
 use dolium_protocol::http::Method;
-use dolium_protocol::resp::{self, Args};
+use dolium_protocol::resp::{self, Args, Repeat};
 use dolium_protocol::{http, memcache};
 
 /// How far parsing came.
@@ -84,13 +84,31 @@ impl Reactor {
         let engine = self.session.engine();
         while at < end && !self.batch.is_full() {
             let slot = &mut self.batch.slots[self.batch.used];
+            let known = &self.known[Repeat::place_of(&input[at..end])];
+            if let Some((repeat, row)) = known {
+                let state = &mut connection.parse;
+                let consumed = resp::parse_repeat(&input[at..end], state, slot, repeat);
+                if consumed != 0 && authenticated {
+                    let args = slot.view(&input[at..end]);
+                    let prepared = dispatch::prepare_repeat(engine, row, &args);
+                    note_keys(&self.session, db, &prepared, &args, &mut self.batch.keys);
+                    self.batch.push(token, Request::Redis(prepared), at, at + consumed);
+                    at += consumed;
+                    continue;
+                }
+            }
             match resp::parse(&input[at..end], &limits, &mut connection.parse, slot) {
                 Parse::Complete { consumed } => {
                     let is_empty = slot.is_empty();
                     if !is_empty {
                         let args = slot.view(&input[at..end]);
                         let prepared = dispatch::prepare(engine, &args);
-                        prefetch(&self.session, db, &prepared, &args, &mut self.batch.keys);
+                        if let Some(row) = dispatch::is_repeatable(&prepared) {
+                            let input = &input[at..end];
+                            self.known[Repeat::place_of(input)] =
+                                Some((Repeat::of(input, slot), row));
+                        }
+                        note_keys(&self.session, db, &prepared, &args, &mut self.batch.keys);
                         self.batch.push(token, Request::Redis(prepared), at, at + consumed);
                     }
                     at += consumed;
@@ -189,9 +207,9 @@ fn may_write(request: &memcache::Request<'_>) -> bool {
     ) && !matches!(request, memcache::Request::Meta(c) if c.verb == Verb::Debug)
 }
 
-/// First pass: the index lines of the request's keys are asked for.
-#[inline]
-fn prefetch(
+/// Notes the request's keys, whose memory is asked for when the batch runs.
+#[inline(always)]
+fn note_keys(
     session: &Session,
     db: Db,
     prepared: &Prepared,

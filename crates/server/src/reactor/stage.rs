@@ -12,7 +12,7 @@ use dolium_commands::context::{Context, Flow};
 use dolium_commands::dispatch::{self, Prepared};
 use dolium_commands::http::{self as http_commands, HttpContext};
 use dolium_commands::memcache::{self as memcache_commands, McContext};
-use dolium_engine::Session;
+use dolium_engine::{Fetch, Session};
 use dolium_protocol::resp::{ArgVec, Args};
 use dolium_protocol::{http, memcache};
 use std::sync::atomic::Ordering::Relaxed;
@@ -22,6 +22,8 @@ pub(super) struct Stage<'a> {
     pub server: &'a Server,
     pub session: &'a Session,
     pub slots: &'a [ArgVec],
+    /// What the passes have seen of the batch's keys.
+    pub fetches: &'a [Fetch],
     pub input: &'a [u8],
     pub out: &'a mut Vec<u8>,
     pub now: u64,
@@ -58,10 +60,10 @@ impl Stage<'_> {
             // CLIENT LIST shows the request that asks for it among the bytes not yet used up.
             connection.card.query_bytes.store((entry.end - entry.start) as u64, Relaxed);
             let stopwatch = Stopwatch::start();
-            self.call(connection, prepared, &args, traits);
+            self.call(connection, prepared, &args, entry.key, traits);
             self.note_time(connection, prepared, &args, stopwatch.ns());
         } else {
-            self.call(connection, prepared, &args, traits);
+            self.call(connection, prepared, &args, entry.key, traits);
         }
         if self.out.len() >= SEND_BYTES {
             self.send_early(connection);
@@ -74,6 +76,7 @@ impl Stage<'_> {
         connection: &mut Connection,
         prepared: &Prepared,
         args: &Args<'_>,
+        key: usize,
         traits: u8,
     ) {
         let before = self.out.len();
@@ -83,6 +86,7 @@ impl Stage<'_> {
             client: &mut connection.client,
             now: self.now,
             out: self.out,
+            fetch: self.fetches.get(key).unwrap_or(&Fetch::NONE),
         };
         let flow = dispatch::run(&mut context, prepared, *args);
         if let Some(row) = prepared.row() {

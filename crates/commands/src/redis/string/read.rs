@@ -1,6 +1,7 @@
 //! GET, MGET, STRLEN, GETRANGE: reads, which take no lock.
 
 use crate::context::Context;
+use crate::redis::error::CommandError;
 use crate::redis::number::integer;
 use crate::redis::row::{Call, Outcome};
 use crate::redis::string::string;
@@ -9,14 +10,13 @@ use dolium_protocol::resp::RespWriter;
 
 pub fn get(ctx: &mut Context<'_>, call: &Call<'_>) -> Outcome {
     let version = ctx.client.resp;
-    let found = ctx.session.get(ctx.client.db, &call.key(), ctx.now, ctx.out, |found, out| {
+    let (db, key) = (ctx.client.db, call.key());
+    let kind = ctx.session.get_fetched(ctx.fetch, db, &key, ctx.now, ctx.out, |found, out| {
         RespWriter::new(out, version).bulk_header(found.len);
     });
-    match found {
-        Some(found) => {
-            string(found)?;
-            ctx.reply().bulk_end();
-        }
+    match kind {
+        Some(Kind::String) => ctx.reply().bulk_end(),
+        Some(_) => return Err(CommandError::WrongType),
         None => ctx.reply().null(),
     }
     Ok(())
