@@ -25,6 +25,12 @@ fn apply(store: &mut Store, change: &Change) {
         Effect::Put { value, deadline, flags, .. } => {
             store.insert(place, (value.clone(), *deadline, *flags));
         }
+        Effect::Patch(patches) => {
+            let value = &mut store.get_mut(&place).expect("what is patched is there").0;
+            for (at, bytes) in patches {
+                value[*at..at + bytes.len()].copy_from_slice(bytes);
+            }
+        }
         Effect::Deadline(deadline) => {
             store.get_mut(&place).expect("a deadline is given to a key that is there").1 =
                 *deadline;
@@ -93,6 +99,18 @@ fn write(engine: &Arc<Engine>, seed: u64, stop: &AtomicBool, whole_databases: bo
                 let put = Put { deadline: Deadline::Keep, ..Put::plain(Value::Int(old + 1)) };
                 guard.put(db, &key, &put).expect("memory");
             }
+            400..=449 => {
+                // A collection changes in place: a cut has the bytes of before or those of after.
+                let name = format!("set:{}", next() % 100).into_bytes();
+                let key = engine.key(&name);
+                let bytes = next().to_le_bytes();
+                let mut guard = session.write(db, &key, now);
+                let patches = [Patch { at: 3, bytes: &bytes }, Patch { at: 180, bytes: &bytes }];
+                if !guard.patch(db, &key, Event::SAdd, &patches) {
+                    let value = Value::Packed(Kind::Set, Encoding::Hashtable, &[7; 200]);
+                    guard.put(db, &key, &Put::plain(value)).expect("memory");
+                }
+            }
             n => {
                 let len = if n == 999 { 300_000 } else { next() as usize % 100 };
                 let value = vec![n as u8; len];
@@ -124,10 +142,15 @@ fn contents(engine: &Arc<Engine>) -> Store {
             let mut keys = Vec::new();
             cursor = session.scan(db, cursor, 1000, 0, |key, _| keys.push(key.to_vec()));
             for key in keys {
-                let mut value = Vec::new();
-                let found = session
-                    .get(db, &engine.key(&key), 0, &mut value, |_, _| ())
-                    .expect("nobody writes now");
+                let (mut value, name) = (Vec::new(), engine.key(&key));
+                let found =
+                    session.get(db, &name, 0, &mut value, |_, _| ()).expect("nobody writes now");
+                if found.kind != Kind::String {
+                    session.inspect(db, &name, 0, |seen| {
+                        value.clear();
+                        seen.expect("as before").1.copy(0, found.len, &mut value);
+                    });
+                }
                 store.insert((db.0, key), (value, found.deadline, found.flags));
             }
             if cursor == 0 {

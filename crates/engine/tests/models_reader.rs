@@ -60,6 +60,32 @@ fn control_without_versions_a_read_is_torn() {
     must_fail(Fault::Version, || replace().play());
 }
 
+fn patched() -> Scene {
+    Scene {
+        before: vec![Packed(A, "set", 40), Put(A, "stays", 40)],
+        steps: vec![
+            Packed(A, "set", 40),
+            Packed(A, "set", 40),
+            Put(A, "stays", 40),
+            Remove(A, "set"),
+            Packed(A, "set", 40),
+            Packed(A, "set", 40),
+        ],
+        readers: vec![(A, &["set"]), (A, &["set"]), (A, &["stays"])],
+        turns: 3,
+    }
+}
+
+#[test]
+fn a_collection_changed_in_place_is_seen_whole() {
+    check(|| patched().play());
+}
+
+#[test]
+fn control_without_the_mark_half_a_change_is_seen() {
+    must_fail(Fault::Several, || patched().play());
+}
+
 fn insert_and_delete() -> Scene {
     Scene {
         before: vec![Put(A, "one", 40), Put(A, "stays", 40)],

@@ -36,6 +36,12 @@ fn apply(store: &mut Store, change: &Change) {
         Effect::Put { value, deadline, .. } => {
             store.insert(place, (value.clone(), *deadline));
         }
+        Effect::Patch(patches) => {
+            let value = &mut store.get_mut(&place).expect("what is patched is there").0;
+            for (at, bytes) in patches {
+                value[*at..at + bytes.len()].copy_from_slice(bytes);
+            }
+        }
         Effect::Deadline(deadline) => {
             store.get_mut(&place).expect("a deadline is given to a key that is there").1 =
                 *deadline;

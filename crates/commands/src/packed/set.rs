@@ -11,7 +11,9 @@
 //! hashes keeps its place however large the table becomes (`set_cursor.rs`).
 
 use super::entry::{self, Span};
-use super::{Bytes, Edit, Patch, set_build};
+use super::set_build::MEMBERS_WITHOUT_TABLE;
+use super::{Bytes, Edit, Patch, set_build, spare};
+use std::collections::HashSet;
 
 pub(super) const HEADER_BYTES: usize = 20;
 pub(super) const FREE: u32 = 0;
@@ -55,6 +57,7 @@ impl<'b, B: Bytes> Set<'b, B> {
     pub fn open(bytes: &'b B) -> Self {
         let [count, slots, filled, end, live] =
             [0, 4, 8, 12, 16].map(|at| bytes.u32_at(at) as usize);
+        let end = end.max(HEADER_BYTES);
         let fits = slots.is_power_of_two() && HEADER_BYTES + 4 * slots <= bytes.len();
         let slots = if fits { slots } else { 0 };
         Set { bytes, count, slots, filled, end: end.min(bytes.len()), live }
@@ -121,24 +124,22 @@ impl<'b, B: Bytes> Set<'b, B> {
         self.iter().next()
     }
 
-    /// Would members of so many bytes make the set anew?
-    pub fn is_full(&self, members: usize, bytes: usize) -> bool {
-        let room = self.bytes.len() - self.end;
-        self.slots == 0 || bytes > room || set_build::is_crowded(self.filled + members, self.slots)
-    }
-
     /// With new members, none of which is there or named twice. `hash` is asked for those that are
     /// there if the set is made anew.
     pub fn add(&self, members: &[Hashed<'_>], hash: impl Fn(&[u8]) -> u64) -> Edit {
+        if self.slots == 0 && self.count + members.len() <= MEMBERS_WITHOUT_TABLE {
+            return self.append(members);
+        }
         let need = members.iter().map(|member| entry_bytes(member.bytes)).sum::<usize>();
-        if self.is_full(members.len(), need) {
+        let is_crowded = set_build::is_crowded(self.filled + members.len(), self.slots);
+        if self.slots == 0 || is_crowded || need > self.bytes.len() - self.end {
             let all = set_build::members(self, &[]);
             let old = all.iter().map(|bytes| Hashed { bytes, hash: hash(bytes) });
             return Edit::Whole(set_build::pack(old.chain(members.iter().copied())));
         }
         let mut entries = Vec::with_capacity(need);
         let mut patches = Vec::with_capacity(members.len() + 2);
-        let mut taken: Vec<usize> = Vec::new();
+        let mut taken = HashSet::new();
         let mut filled = self.filled;
         for member in members {
             let mut slot = home(member.hash, self.slots);
@@ -146,7 +147,7 @@ impl<'b, B: Bytes> Set<'b, B> {
                 slot = (slot + 1) % self.slots;
             }
             filled += usize::from(self.slot(slot) == FREE);
-            taken.push(slot);
+            taken.insert(slot);
             let at = (self.end + entries.len()) as u32;
             patches.push(Patch { at: HEADER_BYTES + 4 * slot, bytes: at.to_le_bytes().to_vec() });
             entry::push_first(member.bytes, &mut entries);
@@ -158,6 +159,37 @@ impl<'b, B: Bytes> Set<'b, B> {
         Edit::Patch(patches)
     }
 
+    /// As `add`, to a set without a table: at its end.
+    fn append(&self, members: &[Hashed<'_>]) -> Edit {
+        let mut entries = Vec::new();
+        members.iter().for_each(|member| entry::push_first(member.bytes, &mut entries));
+        let (end, live) = (self.end + entries.len(), self.live + entries.len());
+        let head = header([self.count + members.len(), 0, 0, end, live]).to_vec();
+        if end <= self.bytes.len() {
+            let entries = Patch { at: self.end, bytes: entries };
+            return Edit::Patch(vec![entries, Patch { at: 0, bytes: head }]);
+        }
+        let mut bytes = head;
+        self.bytes.copy(HEADER_BYTES, self.end - HEADER_BYTES, &mut bytes);
+        bytes.extend_from_slice(&entries);
+        bytes.resize(end + spare(live), 0);
+        Edit::Whole(bytes)
+    }
+
+    /// As `without`, of a set without a table, whose members stand one behind the other.
+    fn cut_out(&self, gone: &[Place], count: usize, live: usize) -> Edit {
+        let mut spans: Vec<Span> = gone.iter().map(|place| place.span).collect();
+        spans.sort_unstable_by_key(|span| span.at);
+        let mut bytes = header([count, 0, 0, HEADER_BYTES + live, live]).to_vec();
+        let mut at = HEADER_BYTES;
+        for span in spans {
+            self.bytes.copy(at, span.first() - at, &mut bytes);
+            at = span.end();
+        }
+        self.bytes.copy(at, self.end - at, &mut bytes);
+        Edit::Whole(bytes)
+    }
+
     /// Without members that were found, each named once.
     pub fn without(&self, gone: &[Place], hash: impl Fn(&[u8]) -> u64) -> Edit {
         let count = self.count.saturating_sub(gone.len());
@@ -166,7 +198,10 @@ impl<'b, B: Bytes> Set<'b, B> {
         }
         let bytes = gone.iter().map(|place| place.span.end() - place.span.first()).sum::<usize>();
         let live = self.live.saturating_sub(bytes);
-        if self.slots == 0 || set_build::is_sparse(count, self.slots, live, self.bytes.len()) {
+        if self.slots == 0 {
+            return self.cut_out(gone, count, live);
+        }
+        if set_build::is_sparse(count, self.slots, live, self.bytes.len()) {
             let all = set_build::members(self, gone);
             let left = all.iter().map(|bytes| Hashed { bytes, hash: hash(bytes) });
             return Edit::Whole(set_build::pack(left));

@@ -5,7 +5,7 @@ use super::set::{FREE, HEADER_BYTES, Hashed, Place, Set, header, home};
 use super::{Bytes, spare};
 
 /// Members up to which a set has no table: they are compared one by one.
-const MEMBERS_WITHOUT_TABLE: usize = 16;
+pub(super) const MEMBERS_WITHOUT_TABLE: usize = 16;
 /// Of so many slots, so many may be taken.
 const CROWDED: (usize, usize) = (4, 3);
 /// A table with one member in so many slots is too large.

@@ -5,6 +5,7 @@ use dolium_commands::host::*;
 use dolium_commands::redis::list::waiting::Waiting;
 use dolium_commands::redis::row::Row;
 use dolium_engine::Db;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 pub struct FakeHost;
 
@@ -13,7 +14,10 @@ impl Host for FakeHost {
         super::NOW * 1000
     }
     fn random(&self) -> u64 {
-        4
+        // Every run draws the same numbers.
+        static DRAWN: AtomicU64 = AtomicU64::new(4);
+        let drawn = DRAWN.fetch_add(0x9e37_79b9_7f4a_7c15, Relaxed);
+        (drawn ^ drawn >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9).rotate_left(29)
     }
     fn has_password(&self) -> bool {
         false

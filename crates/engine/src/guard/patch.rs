@@ -11,7 +11,7 @@
 //! comes meanwhile waits for the few stores that this takes.
 
 use super::Guard;
-use crate::journal::Entry;
+use crate::journal::{Entry, patch_bytes};
 use crate::packed::{Packed, Patch};
 use crate::sync::atomics::Ordering::Release;
 use crate::sync::atomics::fence;
@@ -55,20 +55,9 @@ impl<'s> Guard<'s> {
         if marks {
             target.shard.flip_several();
         }
-        let mut value = Vec::new();
-        if self.session.engine().journal().is_active() {
-            item.copy_value(0, &mut value);
-        }
-        let entry = Entry::Put {
-            int: None,
-            value: [&value, b"", b""],
-            deadline: item.deadline(),
-            flags: item.client_flags(),
-            kind: item.head.kind(),
-            encoding: item.head.encoding(),
-            created: false,
-        };
-        self.tell(&target, key.bytes, event, entry);
+        let active = self.session.engine().journal().is_active();
+        let told = if active { patch_bytes(patches) } else { Vec::new() };
+        self.tell(&target, key.bytes, event, Entry::Patch(&told));
         true
     }
 }

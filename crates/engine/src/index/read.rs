@@ -206,7 +206,7 @@ impl<'a> View<'a> {
                 && step!(Entry, entry())
                 && step!(Directory, shard.directory() == directory)
                 && step!(Root, self.root_of(db) == root)
-                && shard.several() == several
+                && step!(Several, shard.several() == several)
             {
                 return Ok(result);
             }

@@ -22,6 +22,7 @@ mod reader;
 pub use reader::{Change, ChangeReader, Effect, Next};
 
 use crate::arena::Mem;
+use crate::packed::Patch;
 use crate::sync::atomics::Ordering::{AcqRel, Acquire, Relaxed, Release};
 use crate::sync::atomics::{AtomicU64, fence, spin_turn, yield_turn};
 use crate::sync::blocking::Mutex;
@@ -54,10 +55,23 @@ pub(crate) enum Entry<'a> {
         encoding: Encoding,
         created: bool,
     },
+    /// Bytes stored within the value of a collection; see `patch_bytes`.
+    Patch(&'a [u8]),
     Deadline(Millis),
     Remove,
     FlushDb,
     SwapDb(Db),
+}
+
+/// Patches as a record has them: for each, u32 offset, u32 length, bytes.
+pub(crate) fn patch_bytes(patches: &[Patch<'_>]) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    for patch in patches {
+        bytes.extend_from_slice(&(patch.at as u32).to_le_bytes());
+        bytes.extend_from_slice(&(patch.bytes.len() as u32).to_le_bytes());
+        bytes.extend_from_slice(patch.bytes);
+    }
+    bytes
 }
 
 impl Entry<'_> {
@@ -68,6 +82,7 @@ impl Entry<'_> {
             Entry::Remove => 3,
             Entry::FlushDb => 4,
             Entry::SwapDb(_) => 5,
+            Entry::Patch(_) => 6,
         }
     }
 }
@@ -148,6 +163,7 @@ impl Journal {
                 let created = if *created { CREATED_BIT } else { 0 };
                 (parts, *deadline, u64::from(*flags) | form << FORM_SHIFT | created)
             }
+            Entry::Patch(bytes) => ([*bytes, b"", b""], 0, 0),
             Entry::Deadline(deadline) => ([&b""[..]; 3], *deadline, 0),
             Entry::SwapDb(other) => ([&b""[..]; 3], u64::from(other.0), 0),
             Entry::Remove | Entry::FlushDb => ([&b""[..]; 3], 0, 0),

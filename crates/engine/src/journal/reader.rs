@@ -30,6 +30,8 @@ pub enum Effect {
         /// The key was not there before.
         created: bool,
     },
+    /// These bytes are stored at these offsets of a collection's bytes; the rest stays.
+    Patch(Vec<(usize, Vec<u8>)>),
     Deadline(Millis),
     Remove,
     FlushDb,
@@ -164,11 +166,24 @@ impl ChangeReader {
             2 => Effect::Deadline(record.second),
             3 => Effect::Remove,
             4 => Effect::FlushDb,
+            6 => Effect::Patch(patches(&value)),
             _ => Effect::SwapDb(Db(record.second as u16)),
         };
         let event = Event::from_code(record.event)?;
         Some(Change { position, db: record.db, event, key: record.key, effect })
     }
+}
+
+/// See `patch_bytes`, which wrote them.
+fn patches(mut bytes: &[u8]) -> Vec<(usize, Vec<u8>)> {
+    let mut patches = Vec::new();
+    while let Some((head, rest)) = bytes.split_first_chunk::<8>() {
+        let head = u64::from_le_bytes(*head);
+        let (patch, others) = rest.split_at(((head >> 32) as usize).min(rest.len()));
+        patches.push((head as u32 as usize, patch.to_vec()));
+        bytes = others;
+    }
+    patches
 }
 
 impl Drop for ChangeReader {

@@ -22,6 +22,8 @@ pub const NOW: Millis = 1_000;
 pub enum Step {
     /// Bytes that name the key and this store of it, `len` of them.
     Put(Db, &'static str, usize),
+    /// The bytes of a collection, in two pieces in place if the key has one of that length.
+    Packed(Db, &'static str, usize),
     /// An integer, in place if the key has one.
     Int(Db, &'static str, i64),
     Remove(Db, &'static str),
@@ -120,7 +122,7 @@ fn show(seen: &((u16, &'static str), Option<Held>)) -> String {
 /// A step's effect on the expected contents.
 pub fn imagine(contents: &mut Contents, step: &Step, number: usize) {
     match step {
-        Step::Put(db, key, len) => {
+        Step::Put(db, key, len) | Step::Packed(db, key, len) => {
             contents.insert((db.0, key), (value(key, number, *len), NEVER));
         }
         Step::Int(db, key, int) => {
@@ -167,6 +169,17 @@ pub fn make(session: &Session, step: &Step, number: usize) {
             let value = value(name, number, *len);
             let put = Put::plain(Value::Bytes(&value));
             session.write(*db, &key, NOW).put(*db, &key, &put).expect("memory");
+        }
+        Step::Packed(db, name, len) => {
+            let key = engine.key(name.as_bytes());
+            let value = value(name, number, *len);
+            let (front, back) = value.split_at(len / 2);
+            let patches = [Patch { at: 0, bytes: front }, Patch { at: len / 2, bytes: back }];
+            let mut guard = session.write(*db, &key, NOW);
+            if !guard.patch(*db, &key, Event::SAdd, &patches) {
+                let put = Put::plain(Value::Packed(Kind::Set, Encoding::Hashtable, &value));
+                guard.put(*db, &key, &put).expect("memory");
+            }
         }
         Step::Int(db, name, int) => {
             let key = engine.key(name.as_bytes());

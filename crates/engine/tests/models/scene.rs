@@ -40,7 +40,15 @@ pub fn read(
     let mut seen: Vec<Option<Held>> = vec![None; names.len()];
     if let [key] = keys[..] {
         let mut out = Vec::new();
-        let found = session.get(db, &key, NOW, &mut out, |_, _| {});
+        let mut found = session.get(db, &key, NOW, &mut out, |_, _| {});
+        if found.is_some_and(|found| found.kind != Kind::String) {
+            found = session.inspect(db, &key, NOW, |packed| {
+                out.clear();
+                if let Some((found, packed)) = packed {
+                    packed.copy(0, found.len, &mut out);
+                }
+            });
+        }
         seen[0] = found.map(|found| (out, found.deadline));
     } else {
         let mut out = Vec::new();

@@ -74,6 +74,10 @@ fn draw<B: crate::packed::Bytes>(
                 drawn.push(span);
             }
         }
+        // By then there is none left but by the worst of luck; the count is kept even so.
+        let others = set.iter().filter(|span| seen.insert(span.at));
+        let missing = count - drawn.len();
+        drawn.extend(others.take(missing));
         return drawn;
     }
     let mut spans: Vec<_> = set.iter().collect();
