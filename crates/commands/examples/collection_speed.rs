@@ -34,6 +34,7 @@ impl Bench {
             client: &mut self.client,
             now: NOW,
             out: &mut self.out,
+            fetch: &dolium_engine::Fetch::NONE,
         };
         let _ = dispatch::run(&mut context, &prepared, args);
         assert!(!self.out.starts_with(b"-"), "{}", self.out.escape_ascii());
