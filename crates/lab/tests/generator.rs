@@ -170,7 +170,7 @@ fn spec(target: &Target) -> LoadSpec {
         verify: false,
         servers: Vec::new(),
         interval: None,
-        fill: false,
+        fill: None,
     }
 }
 
@@ -283,7 +283,7 @@ fn a_fill_stores_every_key_once_and_ends() {
         warm_up: Duration::ZERO,
         window: Duration::from_secs(30),
         interval: Some(Duration::from_millis(10)),
-        fill: true,
+        fill: Some(2_000),
         ..spec(&target)
     };
     let report = ask(&fill, &sets).unwrap();

@@ -98,6 +98,9 @@ impl Common {
 
 #[derive(Args)]
 pub(super) struct CompareOptions {
+    /// Two results of `dolium lab run`, to be compared with each other; no store is then started
+    #[arg(num_args = 2, value_names = ["A", "B"])]
+    runs: Vec<PathBuf>,
     #[command(flatten)]
     common: Common,
     /// Requests in one send
@@ -113,6 +116,9 @@ pub(super) struct CompareOptions {
 
 impl CompareOptions {
     pub fn run(&self) -> Result<(), LabError> {
+        if let [a, b] = self.runs.as_slice() {
+            return super::difference::run(a, b);
+        }
         let plan = self.common.plan(&self.operations, &self.pipelines, self.window)?;
         let around = self.common.surroundings()?;
         let mut progress = Progress::new();

@@ -103,7 +103,7 @@ impl Options {
                 verify: self.verify,
                 servers: self.pid.into_iter().collect(),
                 interval: None,
-                fill: false,
+                fill: None,
             },
             &pool,
         )?;

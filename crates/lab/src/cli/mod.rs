@@ -1,5 +1,6 @@
 //! `dolium lab ...`: the options of every experiment, and what they print.
 
+mod difference;
 mod experiments;
 mod load;
 mod null;
@@ -27,7 +28,7 @@ enum Command {
     Run(run::RunOptions),
     /// Write a run's report again from its results
     Report(run::ReportOptions),
-    /// Let stores take turns and compare CPU per operation, throughput and latency
+    /// Let stores take turns and compare CPU per operation; with two directories, compare two runs
     Compare(experiments::CompareOptions),
     /// Find the highest rate at which the 99th percentile stays under a bound
     Qos(experiments::QosOptions),

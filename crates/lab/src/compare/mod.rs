@@ -228,6 +228,6 @@ fn spec(
         verify: plan.verify && !server.role.store.is_null(),
         servers: server.pid().into_iter().collect(),
         interval: None,
-        fill: false,
+        fill: None,
     }
 }

@@ -65,9 +65,9 @@ pub struct LoadSpec {
     pub servers: Vec<u32>,
     /// Keep operations and latencies in intervals of this width, the warm-up included.
     pub interval: Option<Duration>,
-    /// Store every key of the workload once, in place of asking for what the pool holds; the run
-    /// ends when all are stored.
-    pub fill: bool,
+    /// Store so many keys, each once, in place of asking for what the pool holds; the run ends
+    /// when all are stored. The pool may then hold few requests.
+    pub fill: Option<u32>,
 }
 
 impl LoadSpec {
@@ -86,7 +86,7 @@ impl LoadSpec {
             verify: false,
             servers: Vec::new(),
             interval: None,
-            fill: false,
+            fill: None,
         }
     }
 }

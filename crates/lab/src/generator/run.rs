@@ -41,7 +41,7 @@ pub fn run(spec: &LoadSpec, pool: &RequestPool) -> Result<LoadReport, LabError> 
     if !paced {
         return Err(LabError::Options("a rate is a number above zero".into()));
     }
-    if spec.fill && spec.pace != Pace::Closed {
+    if spec.fill.is_some() && spec.pace != Pace::Closed {
         return Err(LabError::Options("keys are filled in by a closed loop".into()));
     }
     let protocol = pool.workload.protocol;
@@ -59,11 +59,11 @@ pub fn run(spec: &LoadSpec, pool: &RequestPool) -> Result<LoadReport, LabError> 
         let socket = target.connect_nonblocking(protocol)?;
         let walk = pool.walk(number, spec.connections, spec.pipeline);
         let mut connection = Connection::new(socket, walk, spec.pipeline, protocol);
-        if spec.fill && number < pool.workload.keys as usize {
-            let (first, step) = (number as u32, spec.connections as u32);
-            connection.fresh = Some(Fresh::new(first, step, pool.workload.keys));
-        } else if spec.fill {
-            continue;
+        if let Some(keys) = spec.fill {
+            if number >= keys as usize {
+                continue;
+            }
+            connection.fresh = Some(Fresh::new(number as u32, spec.connections as u32, keys));
         }
         shares[number % threads].push(connection);
     }
@@ -93,8 +93,8 @@ pub fn run(spec: &LoadSpec, pool: &RequestPool) -> Result<LoadReport, LabError> 
         ready.wait();
         let ended = thread::ScopedJoinHandle::is_finished;
         let failed = || match spec.fill {
-            true => handles.iter().all(ended),
-            false => handles.iter().any(ended),
+            Some(_) => handles.iter().all(ended),
+            None => handles.iter().any(ended),
         };
         sleep_until(&clock, from, failed);
         let first = sample(spec, &gauges);

@@ -1,6 +1,7 @@
 //! What was found, in a sentence: how the first store stands to each of the others, and how sure
 //! that is.
 
+use crate::experiment::Kind;
 use crate::run::figures;
 use crate::run::results::{Point, Results};
 use crate::statistics::{Judgement, Verdict, median};
@@ -62,6 +63,9 @@ pub fn sentences(results: &Results) -> Vec<String> {
     };
     let figure = &results.experiment.figure;
     let label = figures::label(figure).split(',').next().unwrap_or_default().to_string();
+    if results.experiment.kind == Kind::Fill {
+        return phases(results);
+    }
     let standings = standings(results);
     if standings.is_empty() {
         let rounds = results.points.iter().flat_map(|point| point.rounds(figure));
@@ -79,6 +83,49 @@ pub fn sentences(results: &Results) -> Vec<String> {
     standings.iter().map(|standing| sentence(first, &label, better, standing)).collect()
 }
 
+/// What was left of the throughput while a store did its other work, one sentence for each store.
+fn phases(results: &Results) -> Vec<String> {
+    let mut sentences = Vec::new();
+    for store in results.present() {
+        let mut parts = Vec::new();
+        let inside = |point: &&Point| {
+            let when = point.setting("when").map(ToString::to_string);
+            point.store == store && when.as_deref() == Some("inside")
+        };
+        for point in results.points.iter().filter(inside) {
+            let case = point.setting("case").map(ToString::to_string).unwrap_or_default();
+            let outside = results.points.iter().find(|other| {
+                other.store == store
+                    && other.setting("case") == point.setting("case")
+                    && other.setting("when") != point.setting("when")
+            });
+            let Some(outside) = outside else { continue };
+            let ratio = |figure: &str| {
+                let (a, b) = (median(point.rounds(figure)), median(outside.rounds(figure)));
+                a / b
+            };
+            let mut names: Vec<&str> = outside
+                .visits
+                .iter()
+                .flat_map(|visit| visit.events.iter().map(|event| event.name.as_str()))
+                .collect();
+            names.sort_unstable();
+            names.dedup();
+            parts.push(format!(
+                "{:.2} × the throughput during {} ({case})",
+                ratio("rate"),
+                names.join(" and ")
+            ));
+        }
+        if parts.is_empty() {
+            sentences.push(format!("{store}: nothing that it did besides was seen from outside."));
+        } else {
+            sentences.push(format!("{store} served {}.", parts.join(", ")));
+        }
+    }
+    sentences
+}
+
 fn sentence(first: &str, label: &str, better: &str, standing: &Standing) -> String {
     let Standing { other, ratios, overall, more, less } = standing;
     let settings = ratios.len();
@@ -91,7 +138,7 @@ fn sentence(first: &str, label: &str, better: &str, standing: &Standing) -> Stri
             text.push_str(&format!("; higher in {more}, lower in {less}"));
         }
         text.push(')');
-    } else {
+    } else if overall.ratio.high > overall.ratio.low {
         text.push_str(&format!(" ({:.2} to {:.2})", overall.ratio.low, overall.ratio.high));
     }
     let end = match overall.verdict {

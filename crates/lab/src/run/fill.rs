@@ -15,6 +15,8 @@ use crate::workload::{Mix, RequestPool, Workload};
 
 /// A fill that takes longer is cut off; what was stored until then is measured.
 const LONGEST: Duration = Duration::from_secs(1800);
+/// Keys of the pool, which only says how long requests and replies are.
+const POOL_KEYS: u32 = 1_000;
 /// After the last key a snapshot may still be written; it is waited for no longer than this.
 const AFTERMATH: Duration = Duration::from_secs(20);
 /// Bytes that a store needs for a key besides its value, about: for the limit of memory only.
@@ -89,7 +91,8 @@ fn one(
     let protocol = fleet.store.protocol();
     // A pool of few requests: keys are written as they are asked for.
     let all = shape.loading(protocol)?;
-    let pool = RequestPool::build(&Workload { keys: shape.keys, mix: Mix::Set, ..all })?;
+    let few = shape.keys.min(POOL_KEYS);
+    let pool = RequestPool::build(&Workload { keys: few, mix: Mix::Set, ..all })?;
     let spec = LoadSpec {
         connections: experiment.load.connections,
         threads: experiment.load.threads,
@@ -97,7 +100,7 @@ fn one(
         window: LONGEST,
         servers: fleet.pids(),
         interval: Duration::try_from_secs_f64(experiment.load.interval).ok(),
-        fill: true,
+        fill: Some(shape.keys),
         ..LoadSpec::plain(fleet.first().target.clone())
     };
     let trigger = (!case.half_way.is_empty()).then(|| Trigger {

@@ -54,16 +54,29 @@ pub fn run(stage: &mut Stage<'_>) -> Result<(), LabError> {
 /// Programs of other systems run after the servers: each takes all cores, so no turns are fair.
 fn programs(stage: &mut Stage<'_>, combinations: &[Combination]) -> Result<(), LabError> {
     for choice in stage.choices.clone() {
-        if choice.player != Player::Ems {
-            continue;
-        }
         for combination in combinations {
             for _ in 0..combination.load.repetitions {
                 if crate::interrupt::asked() {
                     return Err(LabError::Interrupted);
                 }
-                match super::ems::run(combination, stage.around.directory()) {
-                    Ok(visit) => stage.put(&choice.label, &combination.settings, visit),
+                let directory = stage.around.directory();
+                let done = match choice.player {
+                    Player::Ems => super::ems::run(combination, directory).map(|one| (one, None)),
+                    Player::Spark => {
+                        let (keys, seconds) = (combination.workload.keys, combination.load.seconds);
+                        super::lookup::run(keys, seconds, directory)
+                            .map(|(indexed, plain)| (indexed, Some(plain)))
+                    }
+                    _ => break,
+                };
+                match done {
+                    Ok((visit, other)) => {
+                        stage.put(&choice.label, &combination.settings, visit);
+                        if let Some(other) = other {
+                            stage.companion("spark without index");
+                            stage.put("spark without index", &combination.settings, other);
+                        }
+                    }
                     Err(error) => {
                         stage.leave_out(&choice.label, &error.to_string());
                         return Ok(());
@@ -192,7 +205,7 @@ fn spec(load: &LoadShape, fleet: &Fleet, stage: &Stage<'_>) -> LoadSpec {
         verify: load.verify && !fleet.store.is_null(),
         servers: fleet.pids(),
         interval: (load.interval > 0.0).then(|| seconds(load.interval)),
-        fill: false,
+        fill: None,
     }
 }
 

@@ -11,9 +11,12 @@ pub mod choice;
 mod ems;
 pub mod figures;
 mod fill;
+mod hits;
 pub mod live;
 mod load;
+mod lookup;
 mod misses;
+mod mixed;
 mod pagerank;
 mod records;
 pub mod results;
@@ -92,12 +95,13 @@ pub fn run(
     let mut stage = Stage { results: &mut results, around, choices, live };
     stage.invite();
     let done = match stage.results.experiment.kind {
-        Kind::Load | Kind::Quality => load::run(&mut stage),
+        Kind::Load | Kind::Quality | Kind::Program => load::run(&mut stage),
         Kind::Misses => misses::run(&mut stage),
         Kind::Fill => fill::run(&mut stage),
         Kind::Pagerank => pagerank::run(&mut stage, order.graph.as_deref()),
         Kind::Commands | Kind::Memory => records::run(&mut stage),
-        other => Err(LabError::Options(format!("{other:?} experiments cannot be run"))),
+        Kind::Hits => hits::run(&mut stage),
+        Kind::Mixed => mixed::run(&mut stage),
     };
     live.clear();
     results.noise.push(Noise::measure(NOISE));
@@ -172,6 +176,15 @@ impl Stage<'_> {
             && entry.command.is_empty()
         {
             entry.command.clone_from(&fleet.first().command);
+        }
+    }
+
+    /// A second column of one store.
+    fn companion(&mut self, label: &str) {
+        if !self.results.stores.iter().any(|entry| entry.label == label) {
+            let version = "as above".to_string();
+            let entry = StoreEntry { label: label.into(), version, ..StoreEntry::default() };
+            self.results.stores.push(entry);
         }
     }
 

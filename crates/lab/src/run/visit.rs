@@ -5,6 +5,7 @@ use std::time::{Duration, Instant};
 use super::results::{Series, Visit};
 use crate::LabError;
 use crate::generator::{self, Counts, LoadReport, LoadSpec};
+use crate::probes::process::Process;
 use crate::probes::sampler::{at, over};
 use crate::probes::{Moment, Sampler, counters};
 use crate::statistics::warm_up;
@@ -59,6 +60,12 @@ pub fn count_calls(spec: &LoadSpec, pool: &RequestPool, visit: &mut Visit) -> Re
     visit.put("instructions_per_op", count("instructions") / operations);
     visit.put("l1d_miss_share", 100.0 * count("l1d_misses") / count("l1d_loads"));
     Ok(())
+}
+
+/// Resident memory of these processes.
+pub fn resident_mib(pids: &[u32]) -> f64 {
+    let kib: f64 = pids.iter().filter_map(|&pid| Process::read(pid)).map(|one| one.rss_kib).sum();
+    kib / 1024.0
 }
 
 fn figures(spec: &LoadSpec, pool: &RequestPool, report: &LoadReport, moments: &[Moment]) -> Visit {
@@ -147,7 +154,9 @@ fn series(spec: &LoadSpec, report: &LoadReport, moments: &[Moment]) -> Series {
     let mut times = Vec::new();
     // What comes after the window is only answers to the last requests.
     let end = (spec.warm_up + spec.window).as_secs_f64();
-    for interval in report.series.iter().filter(|one| spec.fill || one.at + 0.9 * width <= end) {
+    for interval in
+        report.series.iter().filter(|one| spec.fill.is_some() || one.at + 0.9 * width <= end)
+    {
         times.push(interval.at);
         put("rate", interval.operations as f64 / width);
         for (name, share) in [("p50", 0.5), ("p99", 0.99), ("worst", 1.0)] {

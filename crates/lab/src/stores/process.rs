@@ -234,7 +234,13 @@ fn command(
         Store::Memcached => {
             let user = if rustix::process::geteuid().is_root() { &["-u", "root"][..] } else { &[] };
             let mut command = Command::new("memcached");
-            command.args(["-t", &threads, "-m", "4096", "-c", "4096", "-M"]).args(user);
+            command.args(["-t", &threads, "-c", "4096"]).args(user);
+            // Told a limit, it evicts as a cache; otherwise running out is an error to be seen.
+            let limit = role.settings.iter().find(|(name, _)| name == "maxmemory");
+            match limit.and_then(|(_, bytes)| bytes.parse::<u64>().ok()) {
+                Some(bytes) => command.arg("-m").arg((bytes >> 20).max(1).to_string()),
+                None => command.args(["-m", "4096", "-M"]),
+            };
             if around.unix {
                 command.arg("-s").arg(unix);
             } else {
@@ -250,7 +256,10 @@ fn command(
             };
             let mut command = Command::new(&around.dolium);
             command.args(["serve", "--port", &redis, "--memcached-port", &memcached]);
-            command.args(["--threads", &threads, "--http-port", "0", "--maxmemory", "8gb"]);
+            command.args(["--threads", &threads, "--http-port", "0"]);
+            if !role.settings.iter().any(|(name, _)| name == "maxmemory") {
+                command.args(["--maxmemory", "8gb"]);
+            }
             command
         }
         Store::Null | Store::NullUring => {
