@@ -2,6 +2,7 @@
 
 mod attach;
 mod lab;
+mod lab_attached;
 mod serve;
 mod tour;
 
@@ -40,6 +41,9 @@ enum What {
     Check(attach::check::Arguments),
     /// A minute's guided tour: every door to one memory, with times
     Tour,
+    /// One attached process of an experiment; the lab starts it
+    #[command(hide = true)]
+    LabAttached { task: String },
     /// Experiments that measure Dolium and its peers on this machine
     #[command(disable_help_flag = true)]
     Lab {
@@ -62,6 +66,7 @@ fn main() -> ExitCode {
         Some(What::Top(arguments)) => attach::top::run(&arguments),
         Some(What::Check(arguments)) => attach::check::run(&arguments),
         Some(What::Tour) => tour::run(),
+        Some(What::LabAttached { task }) => lab_attached::run(&task),
         Some(What::Lab { words }) => lab::run(words.into_iter()),
     }
 }

@@ -13,6 +13,7 @@
 //! An absolute figure belongs to its machine and its minute. What this crate reports is therefore
 //! first a ratio between stores that took turns in one run, and only then a time.
 
+pub mod attached;
 pub mod cli;
 pub mod clock;
 pub mod compare;

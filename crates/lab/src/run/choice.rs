@@ -19,6 +19,8 @@ pub struct Choice {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Player {
     Store(Store),
+    /// Processes that are attached to Dolium's memory.
+    Attached,
     /// EMS, through Node.
     Ems,
     /// Spark in local mode, through Python.
@@ -38,12 +40,16 @@ impl FromStr for Choice {
         };
         let (store, _) = name.split_once('#').unwrap_or((name, ""));
         let player = match store {
+            "dolium-attached" => Player::Attached,
             "ems" => Player::Ems,
             "spark" => Player::Spark,
             "redis-lua" => Player::RedisLua,
             other => Player::Store(other.parse()?),
         };
-        let dolium = matches!(player, Player::Store(Store::Dolium | Store::DoliumMemcached));
+        let dolium = matches!(
+            player,
+            Player::Attached | Player::Store(Store::Dolium | Store::DoliumMemcached)
+        );
         if binary.is_some() && !dolium {
             return Err(LabError::Options(format!("{text}: only dolium=FILE takes a file")));
         }

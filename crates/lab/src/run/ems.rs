@@ -4,12 +4,18 @@ use std::fs;
 use std::io::Read;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::thread;
+use std::time::{Duration, Instant};
 
 use super::results::Visit;
 use crate::LabError;
 use crate::experiment::sweep::Combination;
 use crate::workload::Mix;
 
+/// A visit that takes longer is stuck.
+const LONGEST: Duration = Duration::from_secs(120);
+static VISITS: AtomicU32 = AtomicU32::new(0);
 const PROGRAM: &str = include_str!("ems.js");
 const INSTALL: &str = "npm install ems (needs Node and a C++ compiler)";
 
@@ -36,7 +42,9 @@ pub fn run(one: &Combination, directory: &Path) -> Result<Visit, LabError> {
     let program = directory.join("ems.js");
     let failed = |error| LabError::system("run EMS", error);
     fs::write(&program, PROGRAM).map_err(failed)?;
-    let region = directory.join("ems.region");
+    // Files of this visit alone: a process that comes late must not find those of another.
+    let number = VISITS.fetch_add(1, Ordering::Relaxed);
+    let region = directory.join(format!("ems-{number}.region"));
     let mut children = Vec::new();
     let processes = one.load.connections;
     for number in 0..processes {
@@ -52,7 +60,8 @@ pub fn run(one: &Combination, directory: &Path) -> Result<Visit, LabError> {
             .stderr(Stdio::null());
         children.push(command.spawn().map_err(failed)?);
     }
-    let said: Result<Vec<String>, LabError> = children.into_iter().map(output).collect();
+    let said = outputs(children);
+    // The directory goes at the end of the run; a region is large and goes now.
     let _ = fs::remove_file(&region);
     let (mut rate, mut least) = (0.0, f64::INFINITY);
     for line in said? {
@@ -70,12 +79,37 @@ pub fn run(one: &Combination, directory: &Path) -> Result<Visit, LabError> {
     Ok(visit)
 }
 
-fn output(mut child: Child) -> Result<String, LabError> {
-    let mut text = String::new();
-    if let Some(out) = &mut child.stdout {
-        // What a process says before it fails is looked at by the caller.
-        let _ = out.read_to_string(&mut text);
+/// Waits for all, or ends all when one is stuck or the user asks to stop.
+fn outputs(mut children: Vec<Child>) -> Result<Vec<String>, LabError> {
+    const STEP: Duration = Duration::from_millis(20);
+    let begun = Instant::now();
+    let running = |children: &mut Vec<Child>| {
+        children.iter_mut().any(|child| matches!(child.try_wait(), Ok(None)))
+    };
+    while running(&mut children) {
+        if begun.elapsed() > LONGEST || crate::interrupt::asked() {
+            for child in &mut children {
+                // One that has ended by itself meanwhile needs no end.
+                let _ = child.kill();
+                let _ = child.wait();
+            }
+            return Err(match crate::interrupt::asked() {
+                true => LabError::Interrupted,
+                false => LabError::Silent { seconds: LONGEST.as_secs() },
+            });
+        }
+        thread::sleep(STEP);
     }
-    child.wait().map_err(|error| LabError::system("wait for EMS", error))?;
-    Ok(text)
+    children
+        .into_iter()
+        .map(|mut child| {
+            let mut text = String::new();
+            if let Some(out) = &mut child.stdout {
+                // What a process says before it fails is looked at by the caller.
+                let _ = out.read_to_string(&mut text);
+            }
+            child.wait().map_err(|error| LabError::system("wait for EMS", error))?;
+            Ok(text)
+        })
+        .collect()
 }

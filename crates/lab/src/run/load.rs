@@ -8,6 +8,7 @@ use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 use std::time::Duration;
 
+use super::attached::Attached;
 use super::choice::Player;
 use super::results::Visit;
 use super::servers::Fleet;
@@ -53,16 +54,35 @@ pub fn run(stage: &mut Stage<'_>) -> Result<(), LabError> {
 
 /// Programs of other systems run after the servers: each takes all cores, so no turns are fair.
 fn programs(stage: &mut Stage<'_>, combinations: &[Combination]) -> Result<(), LabError> {
-    for choice in stage.choices.clone() {
+    'choices: for choice in stage.choices.clone() {
+        let mut memory = match choice.player {
+            Player::Attached => match Attached::start(stage, &choice, &combinations[0]) {
+                Ok(memory) => {
+                    stage.note_started(memory.fleet());
+                    Some(memory)
+                }
+                Err(error) => {
+                    stage.leave_out(&choice.label, &error.to_string());
+                    continue;
+                }
+            },
+            _ => None,
+        };
         for combination in combinations {
             for _ in 0..combination.load.repetitions {
                 if crate::interrupt::asked() {
                     return Err(LabError::Interrupted);
                 }
-                let directory = stage.around.directory();
-                let done = match choice.player {
-                    Player::Ems => super::ems::run(combination, directory).map(|one| (one, None)),
-                    Player::Spark => {
+                let directory = stage.around.directory().to_path_buf();
+                let directory = directory.as_path();
+                let done = match (choice.player, &mut memory) {
+                    (Player::Attached, Some(memory)) => {
+                        memory.visit(stage, combination).map(|one| (one, None))
+                    }
+                    (Player::Ems, _) => {
+                        super::ems::run(combination, directory).map(|one| (one, None))
+                    }
+                    (Player::Spark, _) => {
                         let (keys, seconds) = (combination.workload.keys, combination.load.seconds);
                         super::lookup::run(keys, seconds, directory)
                             .map(|(indexed, plain)| (indexed, Some(plain)))
@@ -79,7 +99,7 @@ fn programs(stage: &mut Stage<'_>, combinations: &[Combination]) -> Result<(), L
                     }
                     Err(error) => {
                         stage.leave_out(&choice.label, &error.to_string());
-                        return Ok(());
+                        continue 'choices;
                     }
                 }
             }

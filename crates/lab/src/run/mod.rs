@@ -7,6 +7,7 @@
 //! load.rs ... one file for each kind of experiment
 //! ```
 
+mod attached;
 pub mod choice;
 mod ems;
 pub mod figures;
@@ -149,6 +150,7 @@ impl Stage<'_> {
             (Player::RedisLua, Kind::Pagerank) => version(Store::Redis, &self.around),
             (Player::Spark, Kind::Pagerank | Kind::Program) => pagerank::spark::version(),
             (Player::Ems, Kind::Load) => ems::version(),
+            (Player::Attached, Kind::Load | Kind::Program) => version(Store::Dolium, &self.around),
             _ => Err(LabError::Options("this experiment has no part for it".into())),
         }
     }

@@ -12,6 +12,15 @@ const ERROR_SHARE: f64 = 0.05;
 /// Rounds below which no test can tell chance from a difference at that share.
 const ROUNDS_LEAST: usize = 6;
 
+/// What the machine's loop of fixed work does not tell of its speed may be as much again.
+const DRIFT_MARGIN: f64 = 2.0;
+
+/// Whether the interval reaches into what the machine's own change of speed explains.
+fn within(ratio: &Estimate, drift: f64) -> bool {
+    let most = 1.0 + DRIFT_MARGIN * drift;
+    drift > 0.0 && ratio.low <= most && ratio.high >= 1.0 / most
+}
+
 /// What can be said.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
@@ -65,7 +74,7 @@ impl Judgement {
             } else {
                 Verdict::NoDifference
             }
-        } else if (ratio.value - 1.0).abs() <= drift {
+        } else if within(&ratio, drift) {
             Verdict::Swallowed
         } else if ratio.value > 1.0 {
             Verdict::More

@@ -257,8 +257,11 @@ fn command(
             let mut command = Command::new(&around.dolium);
             command.args(["serve", "--port", &redis, "--memcached-port", &memcached]);
             command.args(["--threads", &threads, "--http-port", "0"]);
-            if !role.settings.iter().any(|(name, _)| name == "maxmemory") {
-                command.args(["--maxmemory", "8gb"]);
+            // A store of the lab must not take the place where the user's own one is attached.
+            for (name, value) in [("maxmemory", "8gb"), ("attach-socket", "")] {
+                if !role.settings.iter().any(|(known, _)| known == name) {
+                    command.arg(format!("--{name}")).arg(value);
+                }
             }
             command
         }

@@ -1,12 +1,13 @@
 //! Colours, marks and sizes that all plots share.
 
 /// A colour for each store that has one of its own, so that a reader need not look twice.
-const STORES: [(&str, &str); 9] = [
+const STORES: [(&str, &str); 10] = [
     ("dolium", "#0072b2"),
     ("redis", "#d55e00"),
     ("memcached", "#009e73"),
     ("valkey", "#cc79a7"),
     ("dolium-memcached", "#56b4e9"),
+    ("dolium-attached", "#003f66"),
     ("ems", "#e69f00"),
     ("null", "#777777"),
     ("null-uring", "#bbbbbb"),
