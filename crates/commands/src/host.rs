@@ -68,7 +68,7 @@ pub trait Host {
     fn databases_swapped(&self, a: Db, b: Db);
     /// CLIENT UNBLOCK: ends the wait of a client, as if its time were over or with an error.
     /// False: it does not wait.
-    fn unblock(&self, client: u64, with_error: bool) -> bool;
+    fn unblock(&self, me: &ClientState, client: u64, with_error: bool) -> bool;
     /// `set-max-intset-entries`.
     fn intset_members_max(&self) -> usize;
 

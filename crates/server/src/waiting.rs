@@ -10,14 +10,14 @@
 //! pushing client's next command, as in Redis. While nobody waits, all this costs one load a push.
 //!
 //! Locks: the table, then those of the store. So whoever holds locks of the store (EXEC) only notes
-//! what is ready, and serves when it has let go.
+//! what is to be done, and does it when it has let go.
 
 use crate::clients::Token;
 use crate::mailbox::Mail;
 use crate::server::Server;
 use dolium_commands::redis::list::waiting::{self, Waiting};
 use dolium_engine::{Db, Session};
-use std::collections::{HashMap, VecDeque};
+use std::collections::{HashMap, HashSet, VecDeque};
 use std::sync::atomic::Ordering::{Relaxed, SeqCst};
 use std::sync::atomic::{AtomicBool, AtomicUsize};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -29,8 +29,20 @@ pub struct WaitingClients {
     /// Clients that wait, or are about to.
     count: AtomicUsize,
     has_ready: AtomicBool,
-    ready: Mutex<Vec<Name>>,
+    ready: Mutex<Vec<Ready>>,
+    /// Who is in the table. Held for no longer than a look, so that EXEC may look as well.
+    ids: Mutex<HashSet<u64>>,
     table: Mutex<Table>,
+}
+
+/// What is to be done as soon as no locks of the store are held.
+enum Ready {
+    /// A list has got elements.
+    Key(Name),
+    /// Whatever is waited for in these databases may be there now.
+    Databases([Db; 2]),
+    /// CLIENT UNBLOCK, and whether with an error.
+    Unblock(u64, bool),
 }
 
 #[derive(Default)]
@@ -79,12 +91,13 @@ impl WaitingClients {
         }
         let entry = Entry { waiting: Arc::new(waiting), thread, token };
         table.clients.insert(client, entry);
+        lock(&self.ids).insert(client);
         true
     }
 
     /// A client waits no longer. False: it did not, or has been served: its reply is on the way.
     pub fn leave(&self, client: u64) -> bool {
-        self.count() > 0 && lock(&self.table).remove(client, &self.count).is_some()
+        self.count() > 0 && self.take_out(&mut lock(&self.table), client).is_some()
     }
 
     /// When the wait of a client ends.
@@ -95,19 +108,19 @@ impl WaitingClients {
     /// A list at this key has got elements. May be called with locks of the store held.
     pub fn list_grew(&self, db: Db, key: &[u8]) {
         if self.count.load(SeqCst) > 0 {
-            lock(&self.ready).push((db, key.to_vec()));
-            self.has_ready.store(true, Relaxed);
+            self.note(Ready::Key((db, key.to_vec())));
         }
     }
 
-    /// Whatever is waited for in these databases may be there now.
+    /// Whatever is waited for in these databases may be there now. As `list_grew`.
     pub fn databases_changed(&self, databases: [Db; 2]) {
-        if self.count() == 0 {
-            return;
+        if self.count.load(SeqCst) > 0 {
+            self.note(Ready::Databases(databases));
         }
-        let table = lock(&self.table);
-        let names = table.order.keys().filter(|(db, _)| databases.contains(db)).cloned();
-        lock(&self.ready).extend(names);
+    }
+
+    fn note(&self, ready: Ready) {
+        lock(&self.ready).push(ready);
         self.has_ready.store(true, Relaxed);
     }
 
@@ -123,8 +136,21 @@ impl WaitingClients {
         // What is moved on to another list may make that one ready in turn.
         while self.has_ready.swap(false, Relaxed) {
             let ready = std::mem::take(&mut *lock(&self.ready));
-            for name in ready {
-                self.serve_key(server, session, now, &name);
+            for one in ready {
+                match one {
+                    Ready::Key(name) => self.serve_key(server, session, now, &name),
+                    Ready::Databases(databases) => {
+                        let of_these = |name: &&Name| databases.contains(&name.0);
+                        let table = lock(&self.table);
+                        let names: Vec<Name> =
+                            table.order.keys().filter(of_these).cloned().collect();
+                        drop(table);
+                        names.iter().for_each(|name| self.serve_key(server, session, now, name));
+                    }
+                    Ready::Unblock(client, with_error) => {
+                        self.unblock(server, client, with_error);
+                    }
+                }
             }
         }
     }
@@ -137,14 +163,23 @@ impl WaitingClients {
             if !waiting::serve(session, server, now, &entry.waiting, &name.1, &mut reply) {
                 return;
             }
-            table.remove(client, &self.count);
+            self.take_out(&mut table, client);
             server.posts[entry.thread].post(Mail::Served { token: entry.token, reply });
         }
     }
 
+    /// CLIENT UNBLOCK within a transaction: it is done when that is.
+    pub fn unblock_later(&self, client: u64, with_error: bool) -> bool {
+        let waits = lock(&self.ids).contains(&client);
+        if waits {
+            self.note(Ready::Unblock(client, with_error));
+        }
+        waits
+    }
+
     /// CLIENT UNBLOCK.
     pub fn unblock(&self, server: &Server, client: u64, with_error: bool) -> bool {
-        let Some(entry) = lock(&self.table).remove(client, &self.count) else { return false };
+        let Some(entry) = self.take_out(&mut lock(&self.table), client) else { return false };
         let mut reply = Vec::new();
         if with_error {
             reply.extend_from_slice(b"-UNBLOCKED client unblocked via CLIENT UNBLOCK\r\n");
@@ -154,18 +189,17 @@ impl WaitingClients {
         server.posts[entry.thread].post(Mail::Served { token: entry.token, reply });
         true
     }
-}
 
-impl Table {
-    fn remove(&mut self, client: u64, count: &AtomicUsize) -> Option<Entry> {
-        let entry = self.clients.remove(&client)?;
-        count.fetch_sub(1, SeqCst);
+    fn take_out(&self, table: &mut Table, client: u64) -> Option<Entry> {
+        let entry = table.clients.remove(&client)?;
+        self.count.fetch_sub(1, SeqCst);
+        lock(&self.ids).remove(&client);
         for key in &entry.waiting.keys {
             let name = (entry.waiting.db, key.clone());
-            if let Some(order) = self.order.get_mut(&name) {
+            if let Some(order) = table.order.get_mut(&name) {
                 order.retain(|other| *other != client);
                 if order.is_empty() {
-                    self.order.remove(&name);
+                    table.order.remove(&name);
                 }
             }
         }

@@ -85,6 +85,38 @@ fn who_is_killed_or_unblocked_takes_nothing() {
     assert!(client.take_all().is_empty());
 }
 
+/// What a transaction does to clients that wait is done when it has let go of its locks: else it and
+/// who serves at the same moment would wait for each other.
+#[test]
+fn transactions_and_waits_do_not_wait_for_each_other() {
+    let house = House::open(&["threads 2", "databases 4"]);
+    let until = Instant::now() + Duration::from_millis(700);
+    std::thread::scope(|scope| {
+        for _ in 0..2 {
+            let (mut client, mut id) = (house.client(), String::new());
+            client.send(b"CLIENT ID\r\n");
+            id.push_str(&line(&mut client)[1..]);
+            scope.spawn(move || {
+                while Instant::now() < until {
+                    client.send(b"BLMOVE k m LEFT LEFT 0.001\r\nBLPOP j k 0.001\r\nPING\r\n");
+                    while line(&mut client) != "+PONG" {}
+                }
+            });
+            let mut other = house.client();
+            scope.spawn(move || {
+                while Instant::now() < until {
+                    let queue = format!(
+                        "MULTI\r\nRPUSH k a\r\nLPOP k\r\nSWAPDB 0 1\r\nSWAPDB 0 1\r\n\
+                         CLIENT UNBLOCK {id}\r\nEXEC\r\nPING\r\n"
+                    );
+                    other.send(queue.as_bytes());
+                    while line(&mut other) != "+PONG" {}
+                }
+            });
+        }
+    });
+}
+
 #[test]
 fn every_element_goes_to_one_of_many() {
     const ELEMENTS: usize = 4_000;

@@ -58,7 +58,7 @@ impl Host for FakeHost {
         !once_more(&waiting)
     }
     fn databases_swapped(&self, _: Db, _: Db) {}
-    fn unblock(&self, _: u64, _: bool) -> bool {
+    fn unblock(&self, _: &ClientState, _: u64, _: bool) -> bool {
         false
     }
     fn intset_members_max(&self) -> usize {

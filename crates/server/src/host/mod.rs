@@ -145,7 +145,10 @@ impl Host for Server {
         self.waiting.databases_changed([a, b]);
     }
 
-    fn unblock(&self, client: u64, with_error: bool) -> bool {
+    fn unblock(&self, me: &ClientState, client: u64, with_error: bool) -> bool {
+        if me.transaction.running {
+            return self.waiting.unblock_later(client, with_error);
+        }
         self.waiting.unblock(self, client, with_error)
     }
 

@@ -6,6 +6,7 @@
 use super::Reactor;
 use crate::clients::Token;
 use crate::connection::{Closing, Hold, Sent};
+use dolium_commands::connection::ReplyMode;
 use dolium_commands::redis::list::waiting;
 use std::collections::BTreeSet;
 use std::sync::atomic::Ordering::Relaxed;
@@ -74,6 +75,9 @@ impl Reactor {
         }
         if connection.is_closing() {
             return;
+        }
+        if connection.client.reply_mode == ReplyMode::Off {
+            reply.clear();
         }
         let counters = &self.server.statistics.threads[self.thread];
         counters.bytes_out.add(reply.len() as u64);

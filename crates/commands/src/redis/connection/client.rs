@@ -138,7 +138,8 @@ pub fn unblock(ctx: &mut Context<'_>, call: &Call<'_>) -> Outcome {
         return Err(CommandError::Syntax);
     }
     let id = crate::redis::number::integer(call.args.arg(2))?;
-    let was_waiting = u64::try_from(id).is_ok_and(|id| ctx.host.unblock(id, with_error));
+    let was_waiting =
+        u64::try_from(id).is_ok_and(|id| ctx.host.unblock(ctx.client, id, with_error));
     ctx.reply().int(i64::from(was_waiting));
     Ok(())
 }
