@@ -14,3 +14,5 @@ pub const GLOB_STARS_MAX: usize = 1000;
 pub const SCAN_COUNT_DEFAULT: usize = 10;
 /// Keys that KEYS asks of the engine at a time.
 pub const KEYS_STEP: usize = 1024;
+/// Most members that SRANDMEMBER answers with when they may come again: nothing else bounds the reply.
+pub const RANDOM_MEMBERS_MAX: i64 = 10_000_000;

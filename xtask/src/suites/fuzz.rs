@@ -25,6 +25,15 @@ const RESP: &[&[u8]] = &[
     b"*2\r\n$5\r\nHELLO\r\n$1\r\n3\r\n",
     b"*1\r\n$5\r\nMULTI\r\n*2\r\n$4\r\nINCR\r\n$1\r\nn\r\n*1\r\n$4\r\nEXEC\r\n",
     b"*4\r\n$4\r\nSCAN\r\n$1\r\n0\r\n$5\r\nMATCH\r\n$4\r\n[a-z\r\n",
+    b"*5\r\n$5\r\nRPUSH\r\n$1\r\nl\r\n$1\r\na\r\n$1\r\nb\r\n$3\r\n300\r\n",
+    b"*4\r\n$6\r\nLRANGE\r\n$1\r\nl\r\n$2\r\n-3\r\n$2\r\n-1\r\n",
+    b"*4\r\n$4\r\nLREM\r\n$1\r\nl\r\n$1\r\n2\r\n$1\r\na\r\n",
+    b"*4\r\n$5\r\nLTRIM\r\n$1\r\nl\r\n$1\r\n0\r\n$2\r\n99\r\n",
+    b"*3\r\n$4\r\nLPOP\r\n$1\r\nl\r\n$1\r\n2\r\n",
+    b"*5\r\n$4\r\nSADD\r\n$1\r\ns\r\n$1\r\n1\r\n$1\r\n2\r\n$1\r\nx\r\n",
+    b"*3\r\n$4\r\nSREM\r\n$1\r\ns\r\n$1\r\n2\r\n",
+    b"*3\r\n$11\r\nSRANDMEMBER\r\n$1\r\ns\r\n$2\r\n-9\r\n*2\r\n$4\r\nSPOP\r\n$1\r\ns\r\n",
+    b"*4\r\n$10\r\nSINTERCARD\r\n$1\r\n2\r\n$1\r\ns\r\n$1\r\nt\r\n",
     b"SET inline \"quoted \\x41\"\r\n",
 ];
 const MEMCACHED: &[&[u8]] = &[

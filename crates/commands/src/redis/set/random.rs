@@ -2,6 +2,7 @@
 
 use super::{hash_in, members, remove};
 use crate::context::Context;
+use crate::limits::RANDOM_MEMBERS_MAX;
 use crate::packed::set::{Hashed, Set};
 use crate::redis::collection::{self, read, reply_element};
 use crate::redis::error::CommandError;
@@ -22,7 +23,7 @@ pub fn srandmember(ctx: &mut Context<'_>, call: &Call<'_>) -> Outcome {
         3 => Some(integer(call.args.arg(2))?),
         _ => return Err(CommandError::Syntax),
     };
-    if count == Some(i64::MIN) {
+    if count.is_some_and(|count| count < -RANDOM_MEMBERS_MAX) {
         return Err(CommandError::Sentence("value is out of range"));
     }
     let (version, host) = (ctx.client.resp, ctx.host);
