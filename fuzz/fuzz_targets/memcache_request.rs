@@ -5,7 +5,7 @@ use dolium_protocol::memcache::{Limits, ParseState, Parsed, Request, parse};
 use libfuzzer_sys::fuzz_target;
 
 fn hear(stream: &[u8], cut: usize) -> Vec<String> {
-    let limits = Limits { value_bytes_max: 1000 };
+    let limits = Limits { value_bytes_max: 1000, ..Limits::default() };
     let mut state = ParseState::new();
     let mut heard = Vec::new();
     let mut start = 0;

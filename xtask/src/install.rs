@@ -14,6 +14,8 @@ type Need = (&'static str, &'static str);
 pub const REDIS: &[Need] = &[("redis-server", "redis-server"), ("redis-cli", "redis-tools")];
 pub const MEMCACHED: &[Need] = &[("memcached", "memcached"), ("memccapable", "libmemcached-tools")];
 pub const REDIS_SUITE: &[Need] = &[("tclsh", "tcl"), ("dpkg-source", "dpkg-dev")];
+pub const MEMCACHED_SUITE: &[Need] =
+    &[("perl", "perl"), ("gcc", "gcc"), ("dpkg-source", "dpkg-dev")];
 pub const NATIVE: &[Need] = &[("gcc", "gcc")];
 pub const CLIENTS: &[Need] = &[
     ("python3", "python3-venv"),

@@ -3,6 +3,7 @@
 mod attach;
 mod lab;
 mod lab_attached;
+mod memcached;
 mod serve;
 mod tour;
 
@@ -29,6 +30,12 @@ struct Command {
 enum What {
     /// Serve clients (the default).
     Serve(serve::Arguments),
+    /// Serve Memcached clients, with Memcached's own command line
+    #[command(disable_help_flag = true)]
+    Memcached {
+        #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
+        words: Vec<String>,
+    },
     /// Read a key from a server's memory, without the server
     Get(attach::GetArguments),
     /// Write a key
@@ -60,6 +67,7 @@ fn main() -> ExitCode {
     match Command::parse_from(words).what {
         None => serve::run(&serve::Arguments::default()),
         Some(What::Serve(arguments)) => serve::run(&arguments),
+        Some(What::Memcached { words }) => memcached::run(&words),
         Some(What::Get(arguments)) => attach::get(&arguments),
         Some(What::Set(arguments)) => attach::set(&arguments),
         Some(What::Exec(arguments)) => attach::exec(&arguments),

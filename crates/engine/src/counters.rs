@@ -22,6 +22,7 @@ pub enum Counter {
     Expired,
     Evicted,
     Splits,
+    Moved,
 }
 
 impl Counter {
@@ -41,6 +42,8 @@ pub struct Statistics {
     pub evicted: u64,
     /// Segments split.
     pub splits: u64,
+    /// Items moved by compaction.
+    pub moved: u64,
 }
 
 impl Statistics {
@@ -54,6 +57,7 @@ impl Statistics {
             expired: sum(Counter::Expired),
             evicted: sum(Counter::Evicted),
             splits: sum(Counter::Splits),
+            moved: sum(Counter::Moved),
         }
     }
 
@@ -67,6 +71,7 @@ impl Statistics {
             expired: self.expired - before.expired,
             evicted: self.evicted - before.evicted,
             splits: self.splits - before.splits,
+            moved: self.moved - before.moved,
         }
     }
 }
@@ -126,6 +131,10 @@ impl Session {
 
     pub(crate) fn count_evicted(&self) {
         self.count(Counter::Evicted, 1);
+    }
+
+    pub(crate) fn count_moved(&self) {
+        self.count(Counter::Moved, 1);
     }
 
     pub(crate) fn count_split(&self) {

@@ -1,16 +1,18 @@
 //! The engine: one arena, its index, its journal, and what the server's process keeps beside it.
 
-use crate::alloc::Allocator;
+use crate::alloc::{Allocator, PageKind};
 use crate::arena::header::ENGINE_WORDS_AT;
 use crate::arena::layout::{SHARDS_AT, SHARDS_MAX};
 use crate::arena::{Arena, ArenaError, ArenaOptions, Mem};
 use crate::counters::Statistics;
 use crate::cut::CutState;
+use crate::departure::Hook;
 use crate::eviction::Ghosts;
 use crate::graveyard::Buried;
 use crate::hash::Hasher;
 use crate::index::read::View;
 use crate::journal::{ChangeReader, Delivery, Journal, Ring};
+use crate::large::Order;
 use crate::limits::DATABASES_MAX;
 use crate::session::Session;
 use crate::sync::atomics::Ordering::{Acquire, Relaxed, Release};
@@ -85,6 +87,8 @@ pub struct MemoryReport {
     /// Of these, the index's.
     pub index: u64,
     pub items: u64,
+    /// Bytes of the pages and runs that items lie in.
+    pub item_pages: u64,
 }
 
 /// One store.
@@ -104,6 +108,10 @@ pub struct Engine {
     cuts: CutState,
     graveyard: Mutex<Vec<Buried>>,
     ghosts: Ghosts,
+    large: Order,
+    departures: Hook,
+    /// Items with less time left than this are not evicted; 0: there are none.
+    spared_ms: AtomicU64,
     /// Where the counters stood at the last CONFIG RESETSTAT.
     statistics_reset_at: Mutex<Statistics>,
 }
@@ -153,6 +161,9 @@ impl Engine {
             cuts: CutState::default(),
             graveyard: Mutex::default(),
             ghosts: Ghosts::default(),
+            large: Order::default(),
+            departures: Hook::default(),
+            spared_ms: AtomicU64::new(0),
             statistics_reset_at: Mutex::default(),
         });
         Ok(engine)
@@ -191,14 +202,22 @@ impl Engine {
         (0..self.view().shard_count()).map(|n| of(self.view().shard_at(root, n))).sum()
     }
 
+    /// Number of keys in all databases.
+    pub fn item_count(&self) -> u64 {
+        (0..self.databases).map(|db| self.len(Db(db))).sum()
+    }
+
     pub fn memory(&self) -> MemoryReport {
         let usage = self.allocator.usage();
+        let pages = usage.classes.iter().filter(|class| class.kind == PageKind::Item);
+        let item_pages = usage.large_bytes + pages.map(|class| class.page_bytes()).sum::<u64>();
         MemoryReport {
             max: self.arena().limit(),
             committed: self.arena().committed(),
             live: usage.live_bytes,
             index: usage.index_bytes,
-            items: (0..self.databases).map(|db| self.len(Db(db))).sum(),
+            items: self.item_count(),
+            item_pages,
         }
     }
 
@@ -213,6 +232,16 @@ impl Engine {
 
     pub fn set_policy(&self, policy: Policy) {
         self.policy.store(policy as u32, Relaxed);
+    }
+
+    /// Items with less than this left to live are not evicted: they go by themselves soon.
+    pub fn spare_short_lived(&self, ms: u64) {
+        self.spared_ms.store(ms, Relaxed);
+    }
+
+    /// Committed bytes that no block can lie in: headers, sessions' slots, descriptors.
+    pub fn fixed_bytes(&self) -> u64 {
+        self.allocator.usage().fixed_bytes()
     }
 
     /// A read-only descriptor of the arena for a process that attaches.
@@ -284,6 +313,20 @@ impl Engine {
 
     pub(crate) fn hasher(&self) -> &Hasher {
         &self.hasher
+    }
+
+    pub(crate) fn large(&self) -> &Order {
+        &self.large
+    }
+
+    pub(crate) fn departures(&self) -> &Hook {
+        &self.departures
+    }
+
+    /// Eviction leaves an item with this deadline alone.
+    pub(crate) fn is_spared(&self, deadline: Millis, now: Millis) -> bool {
+        let spared = self.spared_ms.load(Relaxed);
+        spared != 0 && deadline != NEVER && deadline > now && deadline - now <= spared
     }
 
     pub(crate) fn ghosts(&self) -> &Ghosts {

@@ -180,7 +180,11 @@ impl Session {
                         }
                     },
                 };
-                if out {
+                let is_spared = out
+                    && meta & META_TTL != 0
+                    && !force
+                    && self.is_spared_at(segment, line, slot, guard.now);
+                if out && !is_spared {
                     self.evict_slot(guard, target, segment, line, slot);
                     evicted += 1;
                 }
@@ -203,6 +207,10 @@ impl Session {
         }
         target.shard.set_hand((index as u64) << 8 | line as u64);
         evicted
+    }
+
+    fn is_spared_at(&self, segment: Segment<'_>, line: usize, slot: usize, now: Millis) -> bool {
+        self.engine().is_spared(self.item_in(segment, line, slot).deadline(), now)
     }
 
     fn item_in<'s>(&'s self, segment: Segment<'s>, line: usize, slot: usize) -> Item<'s> {

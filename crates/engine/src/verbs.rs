@@ -116,6 +116,8 @@ pub struct Found {
     pub last_use_s: u32,
     /// 0 to 3: how often the item was used lately, as eviction sees it.
     pub frequency: u8,
+    /// Eviction has found it in use and keeps it while it stays so; before, it is on trial.
+    pub is_proven: bool,
     /// Generations of eviction since the item came or was last renewed, 0 to 15.
     pub age: u8,
     /// Bytes of the block that holds the item.

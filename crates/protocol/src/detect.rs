@@ -143,6 +143,16 @@ pub fn detect(input: &[u8], listener: Listener) -> Detected {
     own
 }
 
+/// As [`detect`], for a server that stands in for Memcached: what is neither its binary protocol nor
+/// RESP is text to it, a browser's request included, and such a connection it closes.
+pub fn detect_memcached(first: u8) -> Protocol {
+    match first {
+        MEMCACHE_BINARY_MAGIC => Protocol::MemcacheBinary,
+        b'*' => Protocol::Resp,
+        _ => Protocol::MemcacheText,
+    }
+}
+
 /// Whether ` /path HTTP/1.1` follows a method. `GET /key` alone is a Redis inline command.
 fn http_request_line(rest: &[u8]) -> Option<bool> {
     match rest {

@@ -47,3 +47,7 @@ pub const HTTP_LEADING_BYTES_MAX: usize = 8;
 pub const HTTP_CHUNK_LINE_BYTES_MAX: usize = 1024;
 /// Longest HTTP body unless configured.
 pub const HTTP_BODY_BYTES_DEFAULT: usize = 512 << 20;
+/// Longest name of a SASL mechanism, as in Memcached.
+pub const SASL_MECHANISM_BYTES_MAX: usize = 32;
+/// Longest body behind the name of statistics in the binary protocol, which nothing reads.
+pub const STAT_BYTES_MAX: usize = 1024;

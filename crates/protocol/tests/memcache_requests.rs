@@ -8,7 +8,7 @@ use proptest::prelude::*;
 
 /// What a server makes of a stream, one text a request; refusals in their own words.
 fn hear(stream: &[u8], cuts: impl IntoIterator<Item = usize>) -> Vec<String> {
-    let limits = Limits { value_bytes_max: 1 << 20 };
+    let limits = Limits { value_bytes_max: 1 << 20, ..Limits::default() };
     let mut state = ParseState::new();
     let mut heard = Vec::new();
     let mut start = 0;

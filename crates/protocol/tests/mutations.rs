@@ -233,7 +233,7 @@ fn memcache_requests() {
         b"=",
         b"4294967296",
     ];
-    let limits = memcache::Limits { value_bytes_max: 1000 };
+    let limits = memcache::Limits { value_bytes_max: 1000, ..memcache::Limits::default() };
     run(3, &seeds, &dictionary, |input| {
         let mut state = memcache::ParseState::new();
         let (mut at, mut count) = (0, 0);

@@ -22,6 +22,8 @@ pub enum Hold {
     Budget,
     /// Its client waits for an element of a list.
     Wait,
+    /// A dump is being sent, or the connection has become a watcher: its input is not looked at.
+    Feed,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -58,6 +60,12 @@ pub struct Connection {
     pub hung_up: bool,
     /// The end of the input has been read: what was gathered runs, then the connection closes.
     pub at_end: bool,
+    /// Memcached requests of this turn.
+    pub taken: usize,
+    /// Bytes of a refused binary request that are still to come.
+    pub skipping: usize,
+    /// Its requests of one turn were as many as one connection may have: the rest is due another.
+    pub yielded: bool,
     /// Stands on the reactor's list of connections that are due another turn.
     pub is_ready: bool,
     pub hold: Hold,

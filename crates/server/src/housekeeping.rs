@@ -7,11 +7,13 @@
 //! ```
 
 use crate::clock::{self, Stopwatch};
+use crate::limits::{CENSUS_EVERY_MS, MEMCACHE_DB};
 use crate::mailbox::Mail;
 use crate::server::Server;
+use dolium_commands::memcache::census::Walk;
 use dolium_engine::{Session, Work};
-use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
+use std::sync::{Arc, PoisonError};
 
 /// Between two rounds when there is much to do.
 const BUSY_MS: u64 = 5;
@@ -27,6 +29,7 @@ const LATENCY_EVENT: &str = "expire-cycle";
 pub fn run(server: Arc<Server>, session: Session) {
     let mut busy = 0u32;
     let mut rates = Rates::new(&server);
+    let mut census = Census::default();
     loop {
         let quiet_ms = (1000 / server.config.live.hz.load(Relaxed).max(1)).clamp(1, QUIET_MS_MAX);
         let wait_ms = if busy > 0 { BUSY_MS.min(quiet_ms) } else { quiet_ms };
@@ -37,6 +40,10 @@ pub fn run(server: Arc<Server>, session: Session) {
         server.flush_due(&session, clock::unix_ms());
         let work = maintain(&server, &session, budget_us);
         busy = if has_work(&work) { BUSY_ROUNDS } else { busy.saturating_sub(1) };
+        server.memcached.counts.rounds.fetch_add(1, Relaxed);
+        server.note_sizes();
+        server.memcached.watchers.call_all(&server.posts);
+        census.step(&server, &session);
         if work.expired + work.evicted > 0 {
             server.announce_changes();
         }
@@ -44,6 +51,37 @@ pub fn run(server: Arc<Server>, session: Session) {
             server.post_all(|| Mail::Resume);
         }
         rates.sample(&server);
+    }
+}
+
+/// Counts a large store class by class, a little in each round, while somebody asks for it.
+#[derive(Default)]
+struct Census {
+    walk: Option<Walk>,
+    not_before: u64,
+}
+
+impl Census {
+    fn step(&mut self, server: &Server, session: &Session) {
+        let now = clock::unix_ms();
+        if self.walk.is_none() {
+            let is_due = now >= self.not_before;
+            if !is_due || !server.memcached.census_wanted.swap(false, Relaxed) {
+                return;
+            }
+        }
+        let walk = self.walk.get_or_insert_default();
+        let stopwatch = Stopwatch::start();
+        while stopwatch.us() < BUSY_BUDGET_US {
+            let settings = &server.memcached.settings;
+            if let Some(census) = walk.step(settings, session, MEMCACHE_DB, now) {
+                let held = &server.memcached.census;
+                *held.lock().unwrap_or_else(PoisonError::into_inner) = census;
+                self.walk = None;
+                self.not_before = now + CENSUS_EVERY_MS;
+                return;
+            }
+        }
     }
 }
 

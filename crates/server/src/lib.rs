@@ -20,6 +20,7 @@ pub mod limits;
 pub mod listener;
 pub mod logging;
 pub mod mailbox;
+pub mod memcached;
 pub mod notify;
 pub mod pause;
 pub mod process;

@@ -5,15 +5,16 @@ use crate::config::{Config, ConfigFailure, file};
 use crate::housekeeping;
 use crate::limits::*;
 use crate::listener::{self, Address, Door, DoorFailure, Listener};
+use crate::memcached::restart;
 use crate::process;
 use crate::reactor::Reactor;
 use crate::server::{Server, random_bytes};
 use dolium_engine::{Engine, EngineOptions, Policy, limits as engine_limits};
 use std::fmt;
-use std::net::{IpAddr, SocketAddr};
+use std::net::{IpAddr, SocketAddr, UdpSocket};
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
+use std::sync::{Arc, PoisonError};
 use std::thread::JoinHandle;
 
 /// The change stream's ring; committed when somebody reads it.
@@ -79,7 +80,7 @@ pub struct Running {
 }
 
 impl Running {
-    pub fn start(config: Config) -> Result<Running, StartFailure> {
+    pub fn start(mut config: Config) -> Result<Running, StartFailure> {
         crate::logging::start(&config)?;
         let cores = process::cores();
         let threads = match config.number("threads") {
@@ -87,7 +88,19 @@ impl Running {
             n => n as usize,
         };
         fit_clients(&config);
-        let doors = open_doors(&config, threads)?;
+        let backlog = config.number("tcp-backlog") as i32;
+        let (mut datagrams, mut listening) = (Vec::new(), Vec::new());
+        let mut doors = match config.memcached.take() {
+            None => Vec::new(),
+            Some(mut setup) => {
+                let doors = setup.open_doors(threads, backlog)?;
+                listening = doors.listening();
+                datagrams = doors.datagrams;
+                config.memcached = Some(setup);
+                doors.streams
+            }
+        };
+        doors.extend(open_doors(&config, threads)?);
         let attach = open_attach(&config)?;
         let engine = create_engine(&config, threads)?;
         let port = doors.iter().find_map(|listeners| match (listeners[0].door, &listeners[0]) {
@@ -101,15 +114,21 @@ impl Running {
         let server = Server::new(engine, config, threads, port.unwrap_or(0))
             .map_err(|e| StartFailure::Io("the server's own descriptors", e))?;
         let server = Arc::new(server);
+        *server.memcached.listening.lock().unwrap_or_else(PoisonError::into_inner) = listening;
+        server.watch_departures();
+        server.restore_items()?;
         let names = doors.iter().map(|l| (l[0].door, l[0].address.clone())).collect();
         let path = attach.as_ref().map(|door| door.path().to_path_buf());
         let mut running = Running { server, doors: names, attach: path, threads: Vec::new() };
-        let started = running.start_threads(doors, attach, pins.then_some(cores));
+        let started = running.start_threads(doors, datagrams, attach, pins.then_some(cores));
         if let Err(failure) = started {
             running.server.stop();
             running.wait();
             return Err(failure);
         }
+        let counts = &running.server.memcached.counts;
+        counts.fixed_bytes.store(running.server.engine.fixed_bytes(), Relaxed);
+        running.server.apply_config();
         running.server.startup_bytes.store(process::resident_bytes(), Relaxed);
         Ok(running)
     }
@@ -117,6 +136,7 @@ impl Running {
     fn start_threads(
         &mut self,
         doors: Vec<Vec<Listener>>,
+        datagrams: Vec<UdpSocket>,
         attach: Option<AttachDoor>,
         cores: Option<Vec<usize>>,
     ) -> Result<(), StartFailure> {
@@ -138,6 +158,13 @@ impl Running {
                     process::pin_to(core);
                 }
                 reactor.run();
+            })?;
+        }
+        if !datagrams.is_empty() {
+            let session = self.server.engine.session().ok_or(StartFailure::Sessions)?;
+            let server = self.server.clone();
+            self.spawn("dolium-udp".into(), move || {
+                crate::memcached::udp::run(&server, &session, &datagrams);
             })?;
         }
         if let Some(door) = attach {
@@ -177,6 +204,19 @@ impl Running {
         }
     }
 
+    /// To be called after [`wait`](Running::wait): keeps the items in the memory file, if the end
+    /// was one that keeps them. Returns how many.
+    pub fn keep_items(&self) -> std::io::Result<Option<u64>> {
+        let memcached = &self.server.memcached;
+        let (Some(path), true) =
+            (&memcached.settings.fixed.memory_file, memcached.keep.load(Relaxed))
+        else {
+            return Ok(None);
+        };
+        let session = self.server.engine.session().ok_or(std::io::ErrorKind::OutOfMemory)?;
+        restart::save(&self.server, &session, Path::new(path)).map(Some)
+    }
+
     /// The first TCP address of a door.
     pub fn tcp(&self, door: Door) -> Option<SocketAddr> {
         self.doors.iter().find_map(|(d, address)| match address {
@@ -207,19 +247,32 @@ fn create_engine(config: &Config, threads: usize) -> Result<Arc<Engine>, StartFa
     let half = |at: usize| u64::from_ne_bytes(seed[at..at + 8].try_into().unwrap_or_default());
     let maxmemory = config.number("maxmemory").max(0) as u64;
     // Address space only; so that a later CONFIG SET maxmemory can go up as well as down.
-    let max_bytes =
-        (process::machine_bytes() / 4 * 3).max(maxmemory).min(engine_limits::ARENA_BYTES_MAX);
+    let max_bytes = (process::machine_bytes() / 4 * 3)
+        .max(maxmemory + (4 << 20))
+        .min(engine_limits::ARENA_BYTES_MAX);
     Engine::create(EngineOptions {
         max_bytes: max_bytes & !((2 << 20) - 1),
-        shards: (SHARDS_PER_THREAD * threads as u32)
-            .next_power_of_two()
-            .clamp(*SHARDS.start(), *SHARDS.end()),
+        shards: shards(config, threads, maxmemory),
         databases: config.number("databases") as u16,
         hash_seed: [half(0), half(8)],
         policy: Policy::from_name(&config.get("maxmemory-policy")).unwrap_or_default(),
         journal_bytes: JOURNAL_BYTES,
     })
     .map_err(StartFailure::Engine)
+}
+
+/// How many shards the index has. A small Memcached has fewer: each shard with a key takes a segment,
+/// and those of its `-m` are meant for items.
+fn shards(config: &Config, threads: usize, maxmemory: u64) -> u32 {
+    const BYTES_A_SHARD: u64 = 4 << 20;
+    const SHARDS_LEAST: u32 = 16;
+    let wanted = (SHARDS_PER_THREAD * threads as u32).next_power_of_two();
+    let shards = wanted.clamp(*SHARDS.start(), *SHARDS.end());
+    if config.memcached.is_none() {
+        return shards;
+    }
+    let fitting = u32::try_from(maxmemory / BYTES_A_SHARD).unwrap_or(u32::MAX);
+    shards.min(fitting.clamp(SHARDS_LEAST, *SHARDS.end()).next_power_of_two())
 }
 
 fn open_attach(config: &Config) -> Result<Option<AttachDoor>, StartFailure> {

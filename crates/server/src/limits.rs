@@ -61,3 +61,8 @@ pub const ATTACHED_MAX: usize = 256;
 pub const ATTACH_HELLO_WAIT_MS: u64 = 250;
 /// How often the attach socket's thread looks whether the server stops.
 pub const ATTACH_STOP_LOOK_MS: i64 = 100;
+/// Items up to which `stats items` and the like count all of them at once; more are counted in the
+/// background.
+pub const CENSUS_AT_ONCE: u64 = 200_000;
+/// Between two censuses in the background.
+pub const CENSUS_EVERY_MS: u64 = 10_000;

@@ -41,6 +41,8 @@ pub enum Mail {
     },
     /// CLIENT PAUSE has ended: connections that were held go on.
     Resume,
+    /// Lines wait for a watcher.
+    Watched(Token),
     /// Once a second: idle clients, soft limits.
     Tick,
     /// Accept no more, send what there is, close.

@@ -5,6 +5,7 @@ use crate::clients::Clients;
 use crate::clock::{self, Stopwatch};
 use crate::config::Config;
 use crate::mailbox::{Mail, Mailbox};
+use crate::memcached::Memcached;
 use crate::notify::Notifier;
 use crate::pause::Pause;
 use crate::pubsub::PubSub;
@@ -33,6 +34,7 @@ pub struct Server {
     pub slowlog: SlowLog,
     pub latency: LatencyMonitor,
     pub notifier: Notifier,
+    pub memcached: Memcached,
     /// One mailbox for each thread that serves.
     pub posts: Vec<Arc<Mailbox>>,
     pub started: Stopwatch,
@@ -53,10 +55,13 @@ pub struct Server {
 impl Server {
     pub fn new(
         engine: Arc<Engine>,
-        config: Config,
+        mut config: Config,
         threads: usize,
         port: u16,
     ) -> std::io::Result<Server> {
+        let memcached = Memcached::new(config.memcached.take());
+        // Datagrams are served by a thread of their own, which counts for itself.
+        let counting = threads + usize::from(memcached.settings.fixed.udp_port != 0);
         let posts = (0..threads).map(|_| Mailbox::new().map(Arc::new));
         let server = Server {
             engine,
@@ -66,10 +71,11 @@ impl Server {
             pause: Pause::default(),
             waiting: WaitingClients::default(),
             buffers: BufferBudget::default(),
-            statistics: Statistics::new(threads),
+            statistics: Statistics::new(counting),
             slowlog: SlowLog::default(),
             latency: LatencyMonitor::default(),
             notifier: Notifier::default(),
+            memcached,
             posts: posts.collect::<Result<_, _>>()?,
             started: Stopwatch::start(),
             started_unix_s: clock::unix_us() / 1_000_000,
@@ -87,7 +93,12 @@ impl Server {
 
     /// Hands on what the engine and the notifier are told by the configuration.
     pub fn apply_config(&self) {
-        self.engine.set_max_memory(self.config.number("maxmemory").max(0) as u64);
+        let max = self.config.number("maxmemory").max(0) as u64;
+        let taken = self.memcached.settings.fixed.initial_bytes;
+        self.engine.set_max_memory(match max {
+            0 => 0,
+            max => (max.saturating_sub(taken) + self.memcached.memory_beside_items(max)).max(1),
+        });
         if let Some(policy) = Policy::from_name(&self.config.get("maxmemory-policy")) {
             self.engine.set_policy(policy);
         }

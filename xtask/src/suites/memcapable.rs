@@ -14,7 +14,7 @@ pub fn run(against: Against) -> Result<Tally> {
     install::packages(install::MEMCACHED)?;
     let server = Server::start(against.memcached())?;
     let mut command = Command::new("memccapable");
-    command.args(["-h", "127.0.0.1", "-p", &server.memcached_port.to_string(), "-a"]);
+    command.args(["-h", "127.0.0.1", "-p", &server.memcached_port.to_string()]);
     let finished = commands::run("memcapable", &mut command, LIMIT)?;
     let mut tally = Tally::default();
     for line in finished.output.lines() {

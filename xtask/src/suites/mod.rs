@@ -2,6 +2,7 @@
 
 mod clients;
 mod fuzz;
+mod memcached_suite;
 mod memcapable;
 mod models;
 mod redis_suite;
@@ -39,6 +40,7 @@ const SUITES: &[(&str, Suite)] = &[
     ("models", |_| models::run()),
     ("spec", spec::run),
     ("redis-suite", redis_suite::run),
+    ("memcached-suite", memcached_suite::run),
     ("memcapable", memcapable::run),
     ("clients", clients::run),
     ("fuzz", fuzz::run),

@@ -1,5 +1,10 @@
 //! What a Memcached command runs in, and what it asks of the server around it.
 
+use super::census::Census;
+use super::classes::CLASSES_MAX;
+use super::details::Details;
+use super::dump::Dump;
+use super::settings::Settings;
 use super::tally::{Tally, Totals};
 use dolium_engine::{Db, Millis, Session};
 
@@ -12,6 +17,9 @@ pub struct McContext<'a> {
     /// This thread's counts.
     pub tally: &'a Tally,
     pub client: &'a mut Client,
+    /// What is to be told of each command: the streams that somebody watches (see
+    /// [`super::events::stream`]) and [`super::DETAILS_ON`]; 0, and nobody looks any further.
+    pub watched: u32,
     /// The database that this listener serves.
     pub db: Db,
     /// The time at which the batch began: every command of a batch sees the same.
@@ -21,10 +29,20 @@ pub struct McContext<'a> {
 }
 
 /// What is kept for a connection between two requests.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Debug, Default)]
 pub struct Client {
+    /// Number of the connection among all there have been.
+    pub id: u64,
+    /// Its descriptor, by which `watch` and `stats conns` name it.
+    pub fd: i32,
     /// False: only an authentication is answered (see `authentication`).
     pub authenticated: bool,
+    /// A dump that is being sent: no request is read until its end.
+    pub dump: Option<Dump>,
+    /// Why it closes, as `watch connevents` says; empty: the client wanted it.
+    pub close_reason: &'static str,
+    /// The connection has become a watcher: no request is read any more.
+    pub watching: bool,
 }
 
 /// What Memcached commands ask of the server. It has no more to do with a command than these.
@@ -37,8 +55,10 @@ pub trait Server {
     fn totals(&self) -> Totals;
     /// Zeroes every tally (`stats reset`).
     fn reset_statistics(&self);
-    /// Name and value of each line of `stats settings`.
-    fn settings(&self) -> Vec<(&'static str, String)>;
+    /// What Memcached's options and commands have set.
+    fn settings(&self) -> &Settings;
+    /// The first lines of `stats settings`: what the server's own configuration says.
+    fn configured(&self) -> Vec<(&'static str, String)>;
     /// `verbosity`.
     fn set_verbosity(&self, level: u32);
     /// `cache_memlimit`. `Err`: a sentence saying why not.
@@ -46,6 +66,60 @@ pub trait Server {
     /// Flush the database at a time to come (`flush_all 60`), instead of any time told before for
     /// it; `None`: forget that.
     fn schedule_flush(&self, db: Db, at: Option<Millis>);
+    /// How the items spread over Memcached's classes; of a large store it may be some seconds old.
+    fn census(&self, session: &Session, db: Db, now: Millis) -> Census;
+    /// What expiry and eviction have taken from each class.
+    fn departures(&self) -> [Departed; CLASSES_MAX + 1];
+    /// Why a key that is not there is not, if it went lately.
+    fn departed_lately(&self, hash: u64) -> Option<Reason>;
+    /// Remembers that a key is not there, and why.
+    fn note_departure(&self, hash: u64, reason: Reason);
+    /// So many items were taken away by a `flush_all`.
+    fn note_flushed(&self, items: u64);
+    /// A request was refused because its replies would take too much memory.
+    fn note_response_oom(&self);
+    /// Counts by prefix.
+    fn details(&self) -> &Details;
+    fn set_details(&self, on: bool);
+    /// The client becomes a watcher of these streams.
+    fn watch(&self, client: u64, streams: u32);
+    /// Tells watchers of a stream: the line from `type=` on.
+    fn tell(&self, stream: u32, line: &str);
+    /// Takes over what a command has changed in the live settings.
+    fn apply_live(&self);
+    /// What `-m` or `cache_memlimit` allows, in bytes.
+    fn max_memory(&self) -> u64;
+    /// Pages that `slabs reassign` has freed for a class and that its items do not fill yet.
+    fn spare_pages(&self) -> [u64; CLASSES_MAX + 1];
+    /// Takes about a page of memory from a class of items; Memcached's answer.
+    fn reassign(&self, session: &Session, from: i64, to: usize, now: Millis) -> &'static str;
+    /// Sweeps for expired items soon.
+    fn crawl(&self);
+    /// Ends the process, as `shutdown [graceful]` asks.
+    fn shutdown(&self, graceful: bool);
+    /// Descriptor, field and value of each line of `stats conns`; the client that asks is named.
+    fn connections(&self, me: u64) -> Vec<(i32, &'static str, String)>;
+}
+
+/// What has left a class of items without being deleted.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Departed {
+    pub evicted: u64,
+    /// Of these, with a time to live.
+    pub evicted_nonzero: u64,
+    pub evicted_unfetched: u64,
+    /// Age in seconds of the last one.
+    pub evicted_time: u64,
+    pub expired: u64,
+    pub expired_unfetched: u64,
+    pub out_of_memory: u64,
+}
+
+/// Why a key is not there.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Reason {
+    Expired,
+    Flushed,
 }
 
 /// The process and its connections.
@@ -65,4 +139,27 @@ pub struct Process {
     /// Items evicted and items expired so far.
     pub evictions: u64,
     pub expired: u64,
+    /// Items that `flush_all` took away.
+    pub flushed: u64,
+    pub listen_disabled: u64,
+    pub connection_yields: u64,
+    pub idle_kicks: u64,
+    pub response_oom: u64,
+    pub read_buffer_oom: u64,
+    pub read_buffers: u64,
+    pub read_buffer_bytes: u64,
+    pub watchers: u64,
+    pub watcher_skipped: u64,
+    pub watcher_sent: u64,
+    pub maintenance_rounds: u64,
+    pub crawls: u64,
+    pub slabs_moved: u64,
+    pub moved_blocks: u64,
+    pub reassign_evictions: u64,
+    /// Most memory that was ever in pages.
+    pub pages_bytes: u64,
+    /// Bytes that are free for pages of any class.
+    pub pool_bytes: u64,
+    pub hash_power: u32,
+    pub hash_bytes: u64,
 }

@@ -4,16 +4,48 @@
 //! database at that time is the same. As there, a later flush_all replaces one that is awaited.
 
 use super::exptime::Life;
-use super::{Count, McContext};
+use super::{Count, McContext, Reason};
+use std::sync::atomic::Ordering::Relaxed;
+
+/// So many keys at most are remembered as flushed, for `get_flushed`.
+const REMEMBERED_MAX: u64 = 4096;
 
 pub(super) fn run(context: &mut McContext<'_>, delay: i64) -> &'static str {
+    if !context.server.settings().fixed.flush_enabled {
+        return "CLIENT_ERROR flush_all not allowed";
+    }
     context.tally.add(Count::Flush);
     match context.life(delay) {
         Life::Until(at) => context.server.schedule_flush(context.db, Some(at)),
         Life::Never | Life::Over => {
             context.server.schedule_flush(context.db, None);
+            let items = context.session.engine().len(context.db);
+            if items <= REMEMBERED_MAX {
+                remember(context);
+            }
+            context.server.note_flushed(items);
+            context.server.settings().live.flushed_at.store(context.now / 1000, Relaxed);
             context.session.write_all(context.now).flush(context.db);
         }
     }
     "OK"
+}
+
+/// Has a `flush_all` been this very second?
+pub(super) fn was_this_second(context: &McContext<'_>) -> bool {
+    context.server.settings().live.flushed_at.load(Relaxed) == context.now / 1000
+}
+
+fn remember(context: &McContext<'_>) {
+    let (session, db, now) = (context.session, context.db, context.now);
+    let mut cursor = 0;
+    loop {
+        cursor = session.scan(db, cursor, 64, now, |key, _| {
+            let hash = session.engine().key(key).hash();
+            context.server.note_departure(hash, Reason::Flushed);
+        });
+        if cursor == 0 {
+            return;
+        }
+    }
 }

@@ -30,7 +30,8 @@ pub(super) fn set(context: &mut McContext<'_>, command: &Command<'_>) {
     };
     let mut buffer = KEY_BUFFER;
     let key = command.key.bytes(&mut buffer);
-    let outcome = store::store(context, key, &order, command.data, flags.has(b'c'));
+    // With a unique number an item also remembers when it was last used, which `mg l` may ask.
+    let outcome = store::store(context, key, &order, command.data, true);
     let (status, unique) = match outcome {
         // Only what went well is silent.
         Outcome::Stored(_) if flags.has(b'q') => return,

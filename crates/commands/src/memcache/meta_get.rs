@@ -29,7 +29,7 @@ pub(super) fn run(context: &mut McContext<'_>, command: &Command<'_>) {
     }
     match change(context, command, &key) {
         Ok(true) => context.tally.add(Count::GetHit),
-        Ok(false) => miss(context, command),
+        Ok(false) => miss(context, command, &key),
         Err(_) => {
             context.out.truncate(start);
             write::line(context.out, retrieve::NO_MEMORY);
@@ -38,8 +38,8 @@ pub(super) fn run(context: &mut McContext<'_>, command: &Command<'_>) {
     context.tally.add(Count::Get);
 }
 
-fn miss(context: &mut McContext<'_>, command: &Command<'_>) {
-    context.tally.add(Count::GetMiss);
+fn miss(context: &mut McContext<'_>, command: &Command<'_>, key: &Key<'_>) {
+    context.miss(key.bytes(), key.hash());
     if !command.flags.has(b'q') {
         meta::bare(context, command, b"EN");
     }
@@ -63,7 +63,7 @@ fn read(context: &mut McContext<'_>, command: &Command<'_>, key: &Key<'_>) -> bo
     };
     let Some(found) = found else {
         context.tally.add(Count::Get);
-        miss(context, command);
+        miss(context, command, key);
         return true;
     };
     if flags.has(b'v') && found.kind != Kind::String {
@@ -83,6 +83,7 @@ fn read(context: &mut McContext<'_>, command: &Command<'_>, key: &Key<'_>) -> bo
     }
     context.tally.add(Count::Get);
     context.tally.add(Count::GetHit);
+    context.note_hit(key.bytes(), &found);
     true
 }
 

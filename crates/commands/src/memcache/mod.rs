@@ -7,32 +7,46 @@
 //! Rules and texts are those of Memcached 1.6.18. Where Memcached's world meets that of Redis on
 //! one key, the rule is in `docs/protocols.md`.
 
+mod administer;
 mod arithmetic;
 mod authentication;
+mod binary;
+pub mod census;
+pub mod classes;
 mod context;
+pub mod details;
+pub mod dump;
+pub mod events;
 mod exptime;
 mod flush;
 mod meta;
 mod meta_change;
 mod meta_get;
 mod retrieve;
+mod sasl;
+pub mod settings;
 mod stats;
 mod store;
 mod tally;
 
-pub use context::{Client, McContext, Process, Server};
+pub use binary::run as run_binary;
+pub use context::{Client, Departed, McContext, Process, Reason, Server};
+pub use settings::Settings;
 pub use tally::{Count, Tally, Totals};
 
 use crate::context::Flow;
 use dolium_engine::{Event, Session};
+use dolium_protocol::memcache::binary::Request as BinaryRequest;
 use dolium_protocol::memcache::meta::{KeyBuffer, Verb};
 use dolium_protocol::memcache::text::Command;
 use dolium_protocol::memcache::{Refusal, Request, write};
 
 /// The version whose behaviour this is.
 pub const VERSION: &str = "1.6.18";
-/// A server is ended by who started it.
-const SHUTDOWN_DISABLED: &str = "ERROR: shutdown not enabled";
+/// Beside the streams in [`McContext::watched`]: items have no unique numbers (`-C`).
+pub const UNIQUE_OFF: u32 = 1 << 30;
+/// Beside the streams in [`McContext::watched`]: `stats detail` counts.
+pub const DETAILS_ON: u32 = 1 << 31;
 /// Longest key, also when it was written in base64.
 pub(crate) const KEY_BUFFER: KeyBuffer = [0; std::mem::size_of::<KeyBuffer>()];
 
@@ -51,6 +65,14 @@ pub fn prepare(session: &Session, request: &Request<'_>, mut visit: impl FnMut(u
         },
         Request::Meta(command) => name(command.key.bytes(&mut KEY_BUFFER.clone())),
         _ => {}
+    }
+}
+
+/// Names the hash of a binary request's key, so that a batch can prefetch it.
+#[inline]
+pub fn prepare_binary(session: &Session, request: &BinaryRequest<'_>, visit: impl FnOnce(u64)) {
+    if !request.key.is_empty() {
+        visit(session.engine().key(request.key).hash());
     }
 }
 
@@ -77,10 +99,12 @@ pub fn run(context: &mut McContext<'_>, request: &Request<'_>) -> Flow {
             Flow::Continue
         }
         Request::Refused { refusal: Refusal::InvalidShutdownMode, .. } => {
-            write::line(context.out, SHUTDOWN_DISABLED);
-            Flow::Continue
+            administer::shutdown(context, None)
         }
         Request::Refused { refusal, noreply } => {
+            if refusal == Refusal::TooManyKeys {
+                context.server.note_response_oom();
+            }
             if !noreply {
                 refusal.write(context.out);
             }
@@ -160,15 +184,9 @@ fn text_other(context: &mut McContext<'_>, command: Command<'_>) -> Flow {
         Command::Arithmetic { incr, key, delta, noreply } => {
             return arithmetic::text(context, incr, key, delta, noreply);
         }
-        Command::Delete { key, noreply } => match context.forget(key) {
-            true => {
-                context.tally.add(Count::DeleteHit);
-                ("DELETED", noreply)
-            }
-            false => {
-                context.tally.add(Count::DeleteMiss);
-                ("NOT_FOUND", noreply)
-            }
+        Command::Delete { key, noreply } => match context.delete(key) {
+            true => ("DELETED", noreply),
+            false => ("NOT_FOUND", noreply),
         },
         Command::Touch { key, exptime, noreply } => {
             let life = context.life(exptime);
@@ -185,19 +203,30 @@ fn text_other(context: &mut McContext<'_>, command: Command<'_>) -> Flow {
             return Flow::Continue;
         }
         Command::Verbosity { level, noreply } => {
+            context
+                .server
+                .settings()
+                .live
+                .verbosity
+                .store(level, std::sync::atomic::Ordering::Relaxed);
             context.server.set_verbosity(level);
             ("OK", noreply)
         }
         Command::MemoryLimit { mebibytes, noreply } => {
             let bytes = u64::from(mebibytes) << 20;
-            match context.server.set_max_memory(bytes) {
-                Ok(()) => ("OK", noreply),
-                Err(_) => ("MEMLIMIT_TOO_SMALL cannot be changed at runtime", noreply),
+            match mebibytes {
+                0..8 => ("MEMLIMIT_TOO_SMALL cannot set maxbytes to less than 8m", noreply),
+                _ => match context.server.set_max_memory(bytes) {
+                    Ok(()) => ("OK", noreply),
+                    Err(_) => ("MEMLIMIT_ADJUST_FAILED out of bounds or unable to adjust", noreply),
+                },
             }
         }
         Command::Quit => return Flow::Close,
-        Command::Shutdown { .. } => (SHUTDOWN_DISABLED, false),
-        Command::Administration { .. } => ("ERROR", false),
+        Command::Shutdown { graceful } => return administer::shutdown(context, Some(graceful)),
+        Command::Administration { name, arguments } => {
+            return administer::run(context, name, arguments);
+        }
         Command::Get { .. } | Command::Store { .. } => unreachable!("run by `text`"),
     };
     if !noreply {
@@ -207,6 +236,15 @@ fn text_other(context: &mut McContext<'_>, command: Command<'_>) -> Flow {
 }
 
 impl McContext<'_> {
+    /// What `delete` does in any protocol.
+    pub(crate) fn delete(&mut self, key: &[u8]) -> bool {
+        let was_there = self.forget(key);
+        self.tally.add(if was_there { Count::DeleteHit } else { Count::DeleteMiss });
+        self.note_delete(key, was_there);
+        self.note_detail(key, details::Did::Delete);
+        was_there
+    }
+
     /// Removes a key. True: there was one.
     fn forget(&mut self, key: &[u8]) -> bool {
         let key = self.session.engine().key(key);

@@ -3,9 +3,11 @@
 //! `get` takes no lock and allocates nothing. `gets` of an item that has no unique number yet makes
 //! one, under the lock of its shard; from then on it reads like `get`.
 
+use super::details::Did;
+use super::events::Fetched;
 use super::exptime::Life;
-use super::{Count, McContext};
-use dolium_engine::{Event, Key, Kind, StoreError};
+use super::{Count, McContext, Reason};
+use dolium_engine::{Event, Found, Key, Kind, StoreError};
 use dolium_protocol::memcache::write;
 
 /// Bytes of an empty item beside its key, generously.
@@ -30,15 +32,47 @@ pub(super) fn get(context: &mut McContext<'_>, key: &[u8], cas: bool) -> bool {
         Some(found) if !cas || found.unique != 0 => {
             write::block_end(context.out);
             context.tally.add(Count::GetHit);
+            context.note_hit(key, &found);
         }
-        Some(_) => {
+        Some(found) => {
             context.out.truncate(start);
-            let hit = get_with_unique(context, key);
-            context.tally.add(if hit { Count::GetHit } else { Count::GetMiss });
+            match get_with_unique(context, key) {
+                true => {
+                    context.tally.add(Count::GetHit);
+                    context.note_hit(key, &found);
+                }
+                false => context.miss(key, name.hash()),
+            }
         }
-        None => context.tally.add(Count::GetMiss),
+        None => context.miss(key, name.hash()),
     }
     true
+}
+
+impl McContext<'_> {
+    /// Tells who watches of a hit.
+    #[inline(always)]
+    pub(super) fn note_hit(&self, key: &[u8], found: &Found) {
+        if self.watched != 0 {
+            self.note_fetch(key, Fetched::Found(found.len, found.flags != 0));
+            self.note_detail(key, Did::Get { hit: true });
+        }
+    }
+
+    /// Counts a miss, and why it is one if that is known.
+    #[inline]
+    pub(super) fn miss(&self, key: &[u8], hash: u64) {
+        self.tally.add(Count::GetMiss);
+        match self.server.departed_lately(hash) {
+            None => {}
+            Some(Reason::Expired) => self.tally.add(Count::GetExpired),
+            Some(Reason::Flushed) => self.tally.add(Count::GetFlushed),
+        }
+        if self.watched != 0 {
+            self.note_fetch(key, Fetched::Missed);
+            self.note_detail(key, Did::Get { hit: false });
+        }
+    }
 }
 
 /// As [`get`], for an item whose unique number has to be made first. Without memory for it the

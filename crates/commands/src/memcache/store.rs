@@ -1,7 +1,9 @@
 //! Storing: set, add, replace, append, prepend, cas, and `ms` in all its modes.
 
+use super::details::Did;
+use super::events::Fetched;
 use super::exptime::Life;
-use super::{Count, McContext, retrieve};
+use super::{Count, McContext, Reason, flush, retrieve};
 use dolium_engine::*;
 use dolium_protocol::memcache::text::StoreVerb;
 
@@ -85,9 +87,52 @@ pub(super) fn text(
     }
 }
 
-/// Stores. `unique`: the caller wants to know the item's new unique number.
+/// Stores, and tells who watches. `unique`: the caller wants to know the item's new unique number.
 #[inline]
 pub(super) fn store(
+    context: &mut McContext<'_>,
+    key: &[u8],
+    order: &Order,
+    data: &[u8],
+    unique: bool,
+) -> Outcome {
+    if context.watched != 0 {
+        return store_watched(context, key, order, data, unique);
+    }
+    store_unwatched(context, key, order, data, unique)
+}
+
+#[cold]
+fn store_watched(
+    context: &mut McContext<'_>,
+    key: &[u8],
+    order: &Order,
+    data: &[u8],
+    unique: bool,
+) -> Outcome {
+    let name = context.session.engine().key(key);
+    let fetched = match context.session.peek(context.db, &name, context.now) {
+        Some(found) => Fetched::Found(found.len, found.flags != 0),
+        None => Fetched::Missed,
+    };
+    context.note_fetch(key, fetched);
+    context.note_detail(key, Did::Set);
+    let mut order = *order;
+    if context.is_watched(super::UNIQUE_OFF) && flush::was_this_second(context) {
+        // Without unique numbers Memcached tells old from new by the second.
+        order.life = Life::Over;
+    }
+    let outcome = store_unwatched(context, key, &order, data, unique);
+    let ttl = match order.life {
+        Life::Until(at) => at.saturating_sub(context.now) / 1000,
+        Life::Never | Life::Over => 0,
+    };
+    context.note_store(key, order.mode, ttl as i64, data.len(), outcome);
+    outcome
+}
+
+#[inline]
+fn store_unwatched(
     context: &mut McContext<'_>,
     key: &[u8],
     order: &Order,
@@ -97,20 +142,34 @@ pub(super) fn store(
     let (session, db, now) = (context.session, context.db, context.now);
     let name = session.engine().key(key);
     context.tally.add(Count::Set);
-    let room = session.make_room(key.len() + data.len() + ITEM_BYTES_BESIDES, now);
+    let old = match order.mode {
+        // What is there is copied, too.
+        Mode::Append | Mode::Prepend => session.peek(db, &name, now).map_or(0, |old| old.len),
+        _ => 0,
+    };
+    let room = session.make_room(key.len() + old + data.len() + ITEM_BYTES_BESIDES, now);
     let mut guard = session.write(db, &name, now);
     let stored = match order.mode {
         _ if room.is_err() => Err(StoreError::Full),
         Mode::Set => put(&mut guard, db, &name, order, data, unique, 0),
         _ => match conditional(context, &mut guard, &name, order, data, unique) {
             Ok(stored) => stored,
-            Err(refused) => return refused,
+            Err(refused) => {
+                context.tally.add(Count::NotStored);
+                return refused;
+            }
         },
     };
     let error = match stored {
-        Ok(unique) => return Outcome::Stored(unique),
+        Ok(unique) => {
+            if order.life == Life::Over {
+                context.server.note_departure(name.hash(), Reason::Expired);
+            }
+            return Outcome::Stored(unique);
+        }
         Err(error) => error,
     };
+    context.tally.add(Count::NotStored);
     // No stale value may stay where a newer one could not be stored.
     if order.mode == Mode::Set {
         guard.remove(db, &name, Event::Del);

@@ -31,10 +31,15 @@ pub enum Count {
     NoMemory,
     Auth,
     AuthError,
+    /// Misses of keys that had expired, or that `flush_all` took.
+    GetExpired,
+    GetFlushed,
+    /// Attempts to store that stored nothing.
+    NotStored,
 }
 
 /// Number of things counted.
-const COUNTS: usize = Count::AuthError as usize + 1;
+const COUNTS: usize = Count::NotStored as usize + 1;
 
 /// One thread's counts. Only that thread adds.
 #[derive(Debug)]

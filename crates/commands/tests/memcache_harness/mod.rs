@@ -3,7 +3,12 @@
 #![allow(dead_code, reason = "each test file uses its part")]
 
 use dolium_commands::context::Flow;
-use dolium_commands::memcache::{self, Client, McContext, Process, Server, Tally, Totals};
+use dolium_commands::memcache::census::Census;
+use dolium_commands::memcache::classes::CLASSES_MAX;
+use dolium_commands::memcache::details::Details;
+use dolium_commands::memcache::{
+    self, Client, Departed, McContext, Process, Reason, Server, Settings, Tally, Totals,
+};
 use dolium_engine::{Db, Engine, EngineOptions, Millis, Session};
 use dolium_protocol::memcache::{Limits, ParseState, Parsed, parse};
 use std::cell::{Cell, RefCell};
@@ -15,6 +20,13 @@ pub struct FakeServer {
     pub flush_at: RefCell<Option<Option<Millis>>>,
     pub verbosity: Cell<u32>,
     pub resets: Cell<u32>,
+    pub settings: Settings,
+    pub details: Details,
+    pub details_on: Cell<bool>,
+    /// Lines for watchers.
+    pub told: RefCell<Vec<String>>,
+    pub watching: Cell<u32>,
+    pub departed: RefCell<Vec<(u64, Reason)>>,
 }
 
 impl Server for FakeServer {
@@ -30,8 +42,52 @@ impl Server for FakeServer {
     fn reset_statistics(&self) {
         self.resets.set(self.resets.get() + 1);
     }
-    fn settings(&self) -> Vec<(&'static str, String)> {
+    fn settings(&self) -> &Settings {
+        &self.settings
+    }
+    fn configured(&self) -> Vec<(&'static str, String)> {
         vec![("maxbytes", "64".to_owned())]
+    }
+    fn census(&self, session: &Session, db: Db, now: Millis) -> Census {
+        Census::take(&self.settings, session, db, now)
+    }
+    fn departures(&self) -> [Departed; CLASSES_MAX + 1] {
+        [Departed::default(); CLASSES_MAX + 1]
+    }
+    fn departed_lately(&self, hash: u64) -> Option<Reason> {
+        self.departed.borrow().iter().find(|(gone, _)| *gone == hash).map(|(_, reason)| *reason)
+    }
+    fn note_departure(&self, hash: u64, reason: Reason) {
+        self.departed.borrow_mut().push((hash, reason));
+    }
+    fn note_flushed(&self, _items: u64) {}
+    fn note_response_oom(&self) {}
+    fn details(&self) -> &Details {
+        &self.details
+    }
+    fn set_details(&self, on: bool) {
+        self.details_on.set(on);
+    }
+    fn watch(&self, _client: u64, streams: u32) {
+        self.watching.set(streams);
+    }
+    fn tell(&self, _stream: u32, line: &str) {
+        self.told.borrow_mut().push(line.to_owned());
+    }
+    fn apply_live(&self) {}
+    fn max_memory(&self) -> u64 {
+        64 << 20
+    }
+    fn spare_pages(&self) -> [u64; CLASSES_MAX + 1] {
+        [0; CLASSES_MAX + 1]
+    }
+    fn reassign(&self, _: &Session, _: i64, _: usize, _: Millis) -> &'static str {
+        "OK"
+    }
+    fn crawl(&self) {}
+    fn shutdown(&self, _graceful: bool) {}
+    fn connections(&self, _me: u64) -> Vec<(i32, &'static str, String)> {
+        vec![(7, "state", "conn_parse_cmd".to_owned())]
     }
     fn set_verbosity(&self, level: u32) {
         self.verbosity.set(level);
@@ -65,7 +121,7 @@ impl Connection {
             session,
             server: FakeServer::default(),
             tally: Tally::default(),
-            client: Client { authenticated: true },
+            client: Client { id: 1, fd: 7, authenticated: true, ..Client::default() },
             now: 1_700_000_000_000,
             closed: false,
             limits: Limits::default(),
@@ -90,6 +146,8 @@ impl Connection {
                 server: &self.server,
                 tally: &self.tally,
                 client: &mut self.client,
+                watched: self.server.watching.get()
+                    | if self.server.details_on.get() { memcache::DETAILS_ON } else { 0 },
                 db: Db(0),
                 now: self.now,
                 out: &mut out,

@@ -96,6 +96,11 @@ impl Allocator {
         usage
     }
 
+    /// Bytes of blocks too large for a page.
+    pub fn large_bytes(&self) -> u64 {
+        self.arena.load64(RUN_UNITS_AT, Relaxed) * UNIT
+    }
+
     /// Bytes of which new pages and large blocks can be made: what may still be committed, and
     /// what is committed but in no page.
     #[inline]

@@ -103,6 +103,7 @@ impl<'s> Guard<'s> {
             deadline: plan.deadline,
             unique,
             client_flags: plan.client_flags,
+            used_s: (self.now / 1000) as u32,
             key: key.bytes,
             value: plan.value,
         };
@@ -119,6 +120,7 @@ impl<'s> Guard<'s> {
                 }
             }
         }
+        self.session.engine().note_large(db, key.hash, reference, bytes);
         self.tell(
             &target,
             key.bytes,

@@ -26,6 +26,9 @@ impl<'s> Guard<'s> {
         spot: &Spot<'s>,
         event: Event,
     ) {
+        if matches!(event, Event::Expired | Event::Evicted) {
+            self.session.engine().note_departure(target.db, key, spot, event, self.now);
+        }
         self.before_change(target, spot.segment, spot.line);
         spot.bucket().clear(spot.slot);
         target.shard.add_items(-1);

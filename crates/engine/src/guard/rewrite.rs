@@ -109,6 +109,7 @@ impl<'s> Guard<'s> {
             deadline,
             unique,
             client_flags,
+            used_s: (self.now / 1000) as u32,
             key: key.bytes,
             value: [&value, b"", b""],
         };

@@ -131,6 +131,7 @@ impl<'a> Item<'a> {
             marks: self.head.marks(),
             last_use_s,
             frequency: meta & 3,
+            is_proven: meta & crate::index::bucket::META_MAIN != 0,
             age: meta >> 4,
             block_bytes: self.head.size().next_multiple_of(8),
         };

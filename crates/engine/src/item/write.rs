@@ -18,6 +18,8 @@ pub(crate) struct ItemParts<'a> {
     pub deadline: Millis,
     pub unique: u64,
     pub client_flags: u32,
+    /// Unix second in which it is written: its first use.
+    pub used_s: u32,
     pub key: &'a [u8],
     pub value: [&'a [u8]; 3],
 }
@@ -78,7 +80,7 @@ fn write_parts(words: Mem<'_>, at: usize, parts: &ItemParts<'_>, head: &Head) {
         }
         if head.has_ext() {
             field(parts.unique);
-            field(u64::from(parts.client_flags));
+            field(u64::from(parts.used_s) << 32 | u64::from(parts.client_flags));
         }
     }
     let mut to = at + head.key_at;
@@ -105,7 +107,7 @@ fn write_parts(words: Mem<'_>, at: usize, parts: &ItemParts<'_>, head: &Head) {
         }
         if head.has_ext() {
             to.word(parts.unique);
-            to.word(u64::from(parts.client_flags));
+            to.word(u64::from(parts.used_s) << 32 | u64::from(parts.client_flags));
         }
     } else {
         to.gathered = head.word();

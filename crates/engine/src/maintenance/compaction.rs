@@ -109,6 +109,8 @@ impl Session {
         }
         spot.bucket().set_reference(spot.slot, new);
         spot.bucket().bump_version();
+        self.count_moved();
+        self.engine().note_large_moved((spot.item.at / 8) as u32, new, size);
         self.give_item((spot.item.at / 8) as u32, size);
         size as u64
     }

@@ -62,6 +62,13 @@ impl Session {
         work
     }
 
+    /// Gives free blocks back if compaction has asked for them. Cheap; a thread that serves calls it
+    /// whenever it wakes, or a page that it has a block of could never be emptied.
+    #[inline]
+    pub fn poll(&self) {
+        self.slot().poll();
+    }
+
     /// Commits about as much as was used up lately. True: the store is growing.
     fn commit_ahead(&self, work: &mut Work, go_on: &dyn Fn() -> bool) -> bool {
         let allocator = self.engine().allocator();
@@ -84,13 +91,26 @@ impl Session {
             return;
         }
         while go_on() && !self.has_room(0) {
-            let evicted = self.evict(64, now);
+            // One at a time where there are few: they are large.
+            let many = (self.engine().item_count() / 1024).clamp(1, 64) as usize;
+            let evicted = match many {
+                1 if self.evict_large(now) => 1,
+                _ => self.evict(many, now),
+            };
             self.slot().flush();
             work.evicted += evicted as u64;
             if evicted == 0 {
                 break;
             }
         }
+    }
+
+    /// Whether so much of the pages lies free that emptying some of them is worth the trouble.
+    fn is_wasteful(&self) -> bool {
+        let usage = self.engine().allocator().usage();
+        let pages = usage.committed.saturating_sub(usage.free_bytes + usage.fixed_bytes());
+        let unused = pages.saturating_sub(usage.live_bytes + usage.magazine_bytes);
+        unused >= WASTE_BYTES_MIN && unused >= pages / WASTE_ONE_IN
     }
 
     /// Empties pages while too much of them is unused, and gives empty extents back.
@@ -100,10 +120,7 @@ impl Session {
             return;
         }
         while go_on() {
-            let usage = allocator.usage();
-            let pages = usage.committed.saturating_sub(usage.free_bytes + usage.fixed_bytes());
-            let unused = pages.saturating_sub(usage.live_bytes + usage.magazine_bytes);
-            if unused < WASTE_BYTES_MIN || unused < pages / WASTE_ONE_IN {
+            if !self.is_wasteful() {
                 break;
             }
             let before = work.moved_bytes;

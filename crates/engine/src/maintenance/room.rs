@@ -9,6 +9,8 @@ use crate::verbs::{Millis, Policy, StoreError};
 const AMPLE_BYTES: u64 = 4 << 20;
 /// What is kept free for the index and for other sizes of blocks when memory is full.
 const RESERVE_BYTES: u64 = 512 << 10;
+/// Of a small memory, one byte in so many.
+const RESERVE_ONE_IN: u64 = 16;
 /// An item and its header take this much more than key and value, at most.
 const ITEM_EXTRA_BYTES: usize = 64;
 /// Rounds of eviction and compaction for one command.
@@ -31,8 +33,11 @@ impl Session {
         let allocator = self.engine().allocator();
         let arena = self.engine().arena();
         let item = bytes + ITEM_EXTRA_BYTES;
+        let reserve = RESERVE_BYTES.min(arena.limit() / RESERVE_ONE_IN);
+        // The reserve is still to be there when a large value has been stored.
+        let large = if item > BLOCK_MAX { item as u64 } else { 0 };
         arena.committed() <= arena.limit()
-            && allocator.free_bytes() >= RESERVE_BYTES
+            && allocator.free_bytes() >= reserve + large
             && allocator.can_serve(item, PageKind::Item)
             && (item > BLOCK_MAX || allocator.can_serve(SEGMENT_BYTES, PageKind::Index))
     }
@@ -40,10 +45,19 @@ impl Session {
     #[cold]
     fn make_room_slowly(&self, bytes: usize, now: Millis) -> Result<(), StoreError> {
         let engine = self.engine();
+        let arena = engine.arena();
         // Blocks that other sessions keep in reserve count for nothing while memory is short.
         self.slot().flush();
         // A large value needs many small ones gone.
-        let items = (bytes / 64).clamp(16, 4096);
+        let stored = engine.item_count().max(1);
+        let average = (arena.committed() / stored).max(1) as usize;
+        let items = match average {
+            // Small items go by the dozen, to look at a line but once. Of larger ones no more go
+            // than must.
+            0..4096 => (bytes / 64).clamp(16, 4096).min((stored / 256).max(1) as usize),
+            _ => bytes.div_ceil(average),
+        };
+        let arena_limit = engine.arena().limit();
         for _ in 0..ROUNDS_MAX {
             if self.has_room(bytes) {
                 return Ok(());
@@ -52,11 +66,20 @@ impl Session {
                 continue;
             }
             engine.allocator().release_empty_extents(RESERVE_BYTES);
+            // Blocks that lie free in pages of other sizes are had without losing an item.
+            if self.is_wasteful() && self.compact_for(bytes, now) {
+                continue;
+            }
             if engine.policy() == Policy::NoEviction {
                 // Memory may still be had from pages that have become mostly empty.
                 if !self.compact_for(bytes, now) {
                     break;
                 }
+                continue;
+            }
+            let is_mostly_large = engine.allocator().large_bytes() * 2 > arena_limit;
+            if (bytes > BLOCK_MAX || is_mostly_large) && self.evict_large(now) {
+                self.slot().flush();
                 continue;
             }
             let evicted = self.evict(items, now);

@@ -1,5 +1,5 @@
 //! The Memcached protocols: classic text commands and meta commands share one line grammar and
-//! one connection; the binary protocol has its place in `binary`.
+//! one connection; the binary protocol is in `binary`.
 //!
 //! ```text
 //!   set key 0 60 5\r\n value\r\n       verb, key, flags, time to live, length; then the data block

@@ -20,11 +20,13 @@ use memchr::memchr;
 pub struct Limits {
     /// Longest value; a longer one is refused and skipped.
     pub value_bytes_max: usize,
+    /// Most keys of a retrieval.
+    pub keys_max: usize,
 }
 
 impl Default for Limits {
     fn default() -> Self {
-        Self { value_bytes_max: MEMCACHE_VALUE_BYTES_DEFAULT }
+        Self { value_bytes_max: MEMCACHE_VALUE_BYTES_DEFAULT, keys_max: usize::MAX }
     }
 }
 
@@ -188,7 +190,7 @@ impl ParseState {
 #[inline]
 fn understand<'a>(line: &'a [u8], limits: &Limits) -> Understood<'a> {
     if line.first() == Some(&b'g')
-        && let Some(understood) = text::retrieval(line)
+        && let Some(understood) = text::retrieval(line, limits)
     {
         return understood;
     }
@@ -200,7 +202,7 @@ fn understand_other<'a>(line: &'a [u8], limits: &Limits) -> Understood<'a> {
     if let Some([b'm', letter]) = words.next() {
         return meta::command(line, *letter, limits);
     }
-    if let Some(understood) = text::retrieval(line) {
+    if let Some(understood) = text::retrieval(line, limits) {
         return understood;
     }
     let understood = text::command(line, limits);

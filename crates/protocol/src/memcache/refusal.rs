@@ -14,6 +14,8 @@ pub enum Refusal {
     InvalidShutdownMode,
     /// The value is longer than the limit. Its data block is skipped.
     TooLarge,
+    /// More keys than one retrieval may have.
+    TooManyKeys,
     /// A line that is no retrieval has no end within 2,048 bytes. Answer and close.
     LineTooLong,
     // Meta commands.
@@ -48,6 +50,7 @@ impl Refusal {
             Self::BadStatsLine => "CLIENT_ERROR bad command line",
             Self::InvalidShutdownMode => "CLIENT_ERROR invalid shutdown mode",
             Self::TooLarge => "SERVER_ERROR object too large for cache",
+            Self::TooManyKeys => "SERVER_ERROR out of memory writing get response",
             Self::LineTooLong => "CLIENT_ERROR line too long",
             Self::InvalidFlag => "CLIENT_ERROR invalid flag",
             Self::DuplicateFlag => "CLIENT_ERROR duplicate flag",

@@ -89,7 +89,7 @@ pub enum Command<'a> {
 ///
 /// Answers `None` if the line is something else.
 #[inline]
-pub(crate) fn retrieval<'a>(line: &'a [u8]) -> Option<Understood<'a>> {
+pub(crate) fn retrieval<'a>(line: &'a [u8], limits: &Limits) -> Option<Understood<'a>> {
     let mut words = Words::new(line);
     let (touch, cas) = match words.next()? {
         b"get" | b"bget" => (false, false),
@@ -114,6 +114,9 @@ pub(crate) fn retrieval<'a>(line: &'a [u8]) -> Option<Understood<'a>> {
     let short = keys.rest().len() <= MEMCACHE_KEY_BYTES_MAX;
     if !short && keys.clone().any(|key| key.len() > MEMCACHE_KEY_BYTES_MAX) {
         return Some(Refusal::BadLine.into());
+    }
+    if limits.keys_max != usize::MAX && keys.count() > limits.keys_max {
+        return Some(Refusal::TooManyKeys.into());
     }
     Some(Understood::Whole(Request::Text(match touch {
         true => Command::GetAndTouch { exptime, keys, cas },

@@ -51,6 +51,8 @@ pub struct Config {
     pub file: Option<PathBuf>,
     /// Port 0 means a free port rather than none: for a server within a test or the tour.
     pub takes_free_ports: bool,
+    /// Set when the server was started as a Memcached: its doors and settings.
+    pub memcached: Option<crate::memcached::Setup>,
 }
 
 impl Default for Config {
@@ -66,8 +68,13 @@ impl Config {
             .map(|d| value::normalise(d.kind, d.default).unwrap_or_else(|_| d.default.into()))
             .collect();
         let live = Live::new(&values);
-        let config =
-            Config { values: Mutex::new(values), live, file: None, takes_free_ports: false };
+        let config = Config {
+            values: Mutex::new(values),
+            live,
+            file: None,
+            takes_free_ports: false,
+            memcached: None,
+        };
         if let Ok(dir) = std::env::current_dir() {
             config.store("dir", dir.display().to_string());
         }

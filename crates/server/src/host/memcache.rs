@@ -1,22 +1,33 @@
 //! What Memcached's commands ask of the server.
 
+use crate::limits::CENSUS_AT_ONCE;
 use crate::process;
 use crate::server::Server;
 use dolium_commands::host::Host;
-use dolium_commands::memcache::{self, Process, Totals};
-use dolium_engine::{Db, Millis};
+use dolium_commands::memcache::census::Census;
+use dolium_commands::memcache::classes::CLASSES_MAX;
+use dolium_commands::memcache::details::Details;
+use dolium_commands::memcache::{self, Departed, Process, Reason, Settings, Totals};
+use dolium_engine::{Db, Millis, Session};
 use std::sync::PoisonError;
 use std::sync::atomic::Ordering::Relaxed;
 
 impl memcache::Server for Server {
     fn check_password(&self, user: &[u8], password: &[u8]) -> bool {
-        Host::check_password(self, user, password)
+        if self.memcached.accounts.is_empty() {
+            return Host::check_password(self, user, password);
+        }
+        self.memcached.accounts.check(user, password)
     }
 
     fn process(&self) -> Process {
         let (user, system) = process::processor_seconds();
         let statistics = &self.statistics;
         let engine = self.engine.statistics();
+        let memory = self.engine.memory();
+        let counts = &self.memcached.counts;
+        self.note_sizes();
+        let pages = counts.pages_peak.load(Relaxed).min(self.max_memory());
         Process {
             pid: std::process::id(),
             uptime_s: self.started.ms() / 1000,
@@ -31,6 +42,26 @@ impl memcache::Server for Server {
             bytes_written: statistics.sum(|t| &t.bytes_out),
             evictions: engine.evicted,
             expired: engine.expired,
+            flushed: counts.flushed.load(Relaxed),
+            listen_disabled: 0,
+            connection_yields: counts.yields.load(Relaxed),
+            idle_kicks: counts.idle_kicks.load(Relaxed),
+            response_oom: counts.response_oom.load(Relaxed),
+            read_buffer_oom: counts.read_buffer_oom.load(Relaxed),
+            read_buffers: self.posts.len() as u64,
+            read_buffer_bytes: self.buffers.used(),
+            watchers: self.memcached.watchers.len(),
+            watcher_skipped: self.memcached.watchers.skipped.load(Relaxed),
+            watcher_sent: self.memcached.watchers.sent.load(Relaxed),
+            maintenance_rounds: counts.rounds.load(Relaxed),
+            crawls: counts.crawls.load(Relaxed),
+            slabs_moved: counts.slabs_moved.load(Relaxed),
+            moved_blocks: engine.moved,
+            reassign_evictions: counts.reassign_evictions.load(Relaxed),
+            pages_bytes: pages + self.memcached.settings.fixed.initial_bytes,
+            pool_bytes: pages.saturating_sub(memory.item_pages),
+            hash_power: counts.hash_power.load(Relaxed),
+            hash_bytes: memory.index,
         }
     }
 
@@ -42,26 +73,40 @@ impl memcache::Server for Server {
 
     fn reset_statistics(&self) {
         Host::reset_statistics(self);
+        self.memcached.departures.reset();
+        self.memcached.details.clear();
+        let counts = &self.memcached.counts;
+        for counter in [&counts.flushed, &counts.yields, &counts.idle_kicks] {
+            counter.store(0, Relaxed);
+        }
     }
 
-    fn settings(&self) -> Vec<(&'static str, String)> {
-        let yes = |name: &str| self.config.get(name);
+    fn settings(&self) -> &Settings {
+        &self.memcached.settings
+    }
+
+    fn configured(&self) -> Vec<(&'static str, String)> {
+        let value = |name: &str| self.config.get(name);
+        let fixed = &self.memcached.settings.fixed;
+        let backlog = match fixed.is_memcached {
+            true => fixed.backlog.to_string(),
+            false => value("tcp-backlog"),
+        };
+        let tcp_port = match fixed.is_memcached {
+            true => fixed.tcp_port.to_string(),
+            false => value("memcached-port"),
+        };
+        let evicts = value("maxmemory-policy") != "noeviction";
+        let wants_login = self.memcached_wants_login() && !fixed.sasl;
         vec![
-            ("maxbytes", self.engine.memory().max.to_string()),
-            ("maxconns", yes("maxclients")),
-            ("tcpport", yes("memcached-port")),
-            ("udpport", "0".into()),
-            ("inter", yes("bind")),
-            ("verbosity", "0".into()),
-            (
-                "evictions",
-                if yes("maxmemory-policy") == "noeviction" { "off" } else { "on" }.into(),
-            ),
+            ("maxbytes", self.max_memory().to_string()),
+            ("maxconns", value("maxclients")),
+            ("tcpport", tcp_port),
+            ("evictions", if evicts { "on" } else { "off" }.into()),
             ("num_threads", self.posts.len().to_string()),
-            ("item_size_max", yes("memcached-item-size-max")),
-            ("cas_enabled", "yes".into()),
-            ("auth_enabled_ascii", if self.has_password() { "yes" } else { "no" }.into()),
-            ("tcp_backlog", yes("tcp-backlog")),
+            ("tcp_backlog", backlog),
+            ("auth_enabled_ascii", if wants_login { "yes" } else { "no" }.into()),
+            ("item_size_max", value("memcached-item-size-max")),
         ]
     }
 
@@ -88,5 +133,113 @@ impl memcache::Server for Server {
         let mut flushes = self.flushes.lock().unwrap_or_else(PoisonError::into_inner);
         flushes.retain(|(other, _)| *other != db);
         flushes.extend(at.map(|at| (db, at)));
+    }
+
+    fn census(&self, session: &Session, db: Db, now: Millis) -> Census {
+        if self.engine.len(db) <= CENSUS_AT_ONCE {
+            return Census::take(&self.memcached.settings, session, db, now);
+        }
+        self.memcached.census_wanted.store(true, Relaxed);
+        self.memcached.census.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    fn departures(&self) -> [Departed; CLASSES_MAX + 1] {
+        self.memcached.departures.classes()
+    }
+
+    #[inline]
+    fn departed_lately(&self, hash: u64) -> Option<Reason> {
+        self.memcached.departures.reason(hash)
+    }
+
+    fn note_departure(&self, hash: u64, reason: Reason) {
+        self.memcached.departures.remember(hash, reason);
+    }
+
+    fn note_flushed(&self, items: u64) {
+        self.memcached.counts.flushed.fetch_add(items, Relaxed);
+    }
+
+    fn note_response_oom(&self) {
+        self.memcached.counts.response_oom.fetch_add(1, Relaxed);
+    }
+
+    fn details(&self) -> &Details {
+        &self.memcached.details
+    }
+
+    fn set_details(&self, on: bool) {
+        self.memcached.watchers.set_details(on);
+    }
+
+    fn watch(&self, client: u64, streams: u32) {
+        if let Some(card) = self.clients.find(client) {
+            self.memcached.watchers.add(client, card.thread, card.token, streams);
+        }
+    }
+
+    fn tell(&self, stream: u32, line: &str) {
+        let room = self.memcached.settings.fixed.watcher_buffer_bytes;
+        self.memcached.watchers.tell(&self.posts, room, stream, line);
+    }
+
+    fn apply_live(&self) {
+        let live = &self.memcached.settings.live;
+        let seconds = match live.temp_lru.load(Relaxed) {
+            true => live.temporary_ttl.load(Relaxed),
+            false => 0,
+        };
+        self.engine.spare_short_lived(u64::from(seconds) * 1000);
+    }
+
+    fn max_memory(&self) -> u64 {
+        match self.config.number("maxmemory").max(0) as u64 {
+            0 => self.engine.memory().max,
+            bytes => bytes,
+        }
+    }
+
+    fn spare_pages(&self) -> [u64; CLASSES_MAX + 1] {
+        *self.memcached.spare_pages.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn reassign(&self, session: &Session, from: i64, to: usize, now: Millis) -> &'static str {
+        self.take_page(session, from, to, now)
+    }
+
+    fn crawl(&self) {
+        self.memcached.counts.crawls.fetch_add(1, Relaxed);
+    }
+
+    fn shutdown(&self, graceful: bool) {
+        self.memcached.keep.store(graceful, Relaxed);
+        self.stop();
+    }
+
+    fn connections(&self, me: u64) -> Vec<(i32, &'static str, String)> {
+        self.memcached_connections(me)
+    }
+}
+
+impl Server {
+    /// Does a Memcached client have to log in?
+    pub fn memcached_wants_login(&self) -> bool {
+        let memcached = &self.memcached;
+        memcached.settings.fixed.sasl
+            || !memcached.accounts.is_empty()
+            || self.config.live.has_password.load(Relaxed)
+    }
+
+    /// Notes the most memory that pages have taken, and the size of Memcached's hash table for so
+    /// many items, which never shrinks.
+    pub fn note_sizes(&self) {
+        let counts = &self.memcached.counts;
+        counts.pages_peak.fetch_max(self.engine.memory().item_pages, Relaxed);
+        let items = self.engine.item_count();
+        while counts.hash_power.load(Relaxed) < 32
+            && items > 3 * (1 << counts.hash_power.load(Relaxed)) / 2
+        {
+            counts.hash_power.fetch_add(1, Relaxed);
+        }
     }
 }

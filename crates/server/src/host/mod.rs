@@ -276,7 +276,7 @@ impl Server {
 }
 
 /// In time that depends on the lengths alone.
-fn same_bytes(right: &[u8], given: &[u8]) -> bool {
+pub(crate) fn same_bytes(right: &[u8], given: &[u8]) -> bool {
     let differences = right
         .iter()
         .enumerate()

@@ -8,6 +8,8 @@ use crate::listener::{self, Address, Door, Listener};
 use crate::mailbox::Mail;
 use crate::transport::Transport;
 use dolium_commands::connection::ClientState;
+use dolium_commands::memcache::{self, settings::Binding};
+use dolium_protocol::detect::Protocol;
 use dolium_protocol::resp::ParseState;
 use rustix::event::epoll::{self, EventData, EventFlags};
 use rustix::io::Errno;
@@ -77,6 +79,16 @@ impl Reactor {
         let id = server.clients.next_id();
         let fd = transport.as_fd().as_raw_fd();
         let authenticated = !server.config.live.has_password.load(Relaxed);
+        let is_memcached = door == Door::Memcached;
+        let may_all = match is_memcached {
+            true => !server.memcached_wants_login(),
+            false => authenticated,
+        };
+        let protocol = match server.memcached.settings.fixed.binding {
+            Binding::Ascii if is_memcached => Some(Protocol::MemcacheText),
+            Binding::Binary if is_memcached => Some(Protocol::MemcacheBinary),
+            _ => None,
+        };
         let client = ClientState::new(id, addr, laddr, fd, authenticated);
         let token = self.slab.vacancy();
         let card = Arc::new(Card::new(&client, self.thread, token, self.now));
@@ -88,21 +100,25 @@ impl Reactor {
         }
         server.statistics.threads[self.thread].connections.add(1);
         server.clients.enter(card.clone());
+        server.note_connection(&card, None);
         self.slab.put(Connection {
             token,
             transport,
             door,
-            protocol: None,
+            protocol,
             client,
             card,
             parse: ParseState::new(),
             http_parse: Default::default(),
             memcache_parse: Default::default(),
-            memcache: dolium_commands::memcache::Client { authenticated },
+            memcache: memcache::Client { id, fd, authenticated: may_all, ..Default::default() },
             input: Vec::new(),
             held: Vec::new(),
             output: Vec::new(),
             sent: 0,
+            taken: 0,
+            skipping: 0,
+            yielded: false,
             readable: false,
             hung_up: false,
             at_end: false,

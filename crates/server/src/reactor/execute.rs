@@ -105,6 +105,9 @@ impl Reactor {
                     Request::Memcache { is_write } => {
                         stage.run_memcache(connection, entry, *is_write);
                     }
+                    Request::MemcacheBinary { is_write } => {
+                        stage.run_memcache_binary(connection, entry, *is_write);
+                    }
                     Request::Http { is_write } => stage.run_http(connection, entry, *is_write),
                     Request::Continue => stage.out.extend_from_slice(http::CONTINUE),
                     Request::Broken(broken) => answer_broken(connection, broken, stage.out),
@@ -157,7 +160,12 @@ fn answer_broken(connection: &mut Connection, broken: &Broken, out: &mut Vec<u8>
             }
         }
         Broken::Http(error) => error.write(out),
-        Broken::Unsupported => {}
+        Broken::Overflow => {
+            out.clear();
+            connection.closing = Closing::Now;
+            return;
+        }
     }
+    connection.memcache.close_reason = "error";
     connection.closing = Closing::AfterOutput;
 }

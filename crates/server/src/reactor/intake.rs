@@ -12,6 +12,9 @@ impl Reactor {
     pub(super) fn turn(&mut self, token: Token) {
         let Some(connection) = self.slab.get(token) else { return };
         connection.is_ready = false;
+        if connection.hold == Hold::Feed {
+            return self.feed(token);
+        }
         if connection.hold != Hold::No || connection.at_end {
             return;
         }
@@ -106,7 +109,8 @@ impl Reactor {
         }
         self.count_buffers(token);
         let Some(connection) = self.slab.get(token) else { return };
-        if connection.readable && connection.hold == Hold::No && !connection.at_end {
+        let is_due = connection.readable || std::mem::take(&mut connection.yielded);
+        if is_due && connection.hold == Hold::No && !connection.at_end {
             self.make_ready(token);
         }
     }

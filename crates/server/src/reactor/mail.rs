@@ -29,6 +29,7 @@ impl Reactor {
                     }
                 }
                 Mail::Served { token, reply } => self.served(token, reply),
+                Mail::Watched(token) => self.feed(token),
                 Mail::Relisten { door, listeners } => self.relisten(door, listeners),
                 Mail::Resume => self.resume_paused(),
                 Mail::Tick => self.tick(),
@@ -85,8 +86,10 @@ impl Reactor {
             let Some(connection) = self.slab.get(token) else { continue };
             let idle = self.now.saturating_sub(connection.last_ms);
             let may_idle = connection.client.subscriptions() > 0
-                || matches!(connection.hold, Hold::Pause | Hold::Wait);
+                || matches!(connection.hold, Hold::Pause | Hold::Wait | Hold::Feed);
             if timeout_ms != 0 && idle > timeout_ms && !may_idle {
+                self.server.memcached.counts.idle_kicks.fetch_add(1, Relaxed);
+                connection.memcache.close_reason = "idle_timeout";
                 connection.closing = Closing::Now;
                 self.doomed.push(token);
             } else if connection.reserved > 0
@@ -114,6 +117,7 @@ impl Reactor {
         self.stop_at = Some(self.now + SHUTDOWN_DRAIN_MS);
         for token in self.slab.tokens() {
             if let Some(connection) = self.slab.get(token) {
+                connection.memcache.close_reason = "shutdown";
                 connection.closing = Closing::AfterOutput;
                 self.after_output(token);
             }

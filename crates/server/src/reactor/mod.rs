@@ -12,6 +12,7 @@
 mod accept;
 mod batch;
 mod execute;
+mod feed;
 mod intake;
 mod mail;
 mod parse;
@@ -24,7 +25,7 @@ mod wait;
 use crate::attach::publish::Published;
 use crate::clients::Token;
 use crate::clock;
-use crate::connection::Hold;
+use crate::connection::{Closing, Hold};
 use crate::limits::*;
 use crate::listener::Listener;
 use crate::mailbox::{Mail, Mailbox};
@@ -73,6 +74,10 @@ pub struct Reactor {
     now: u64,
     limits: Limits,
     memcache_limits: memcache::Limits,
+    /// Requests of one Memcached connection in a turn, when others are to have theirs (`-R`).
+    requests_a_turn: usize,
+    /// Memcached's doors speak its protocols and RESP only.
+    is_memcached: bool,
     http_limits: http::Limits,
     config_version: u64,
     /// See [`crate::statistics::row_trait`].
@@ -102,6 +107,11 @@ impl Reactor {
         let epoll = epoll::create(epoll::CreateFlags::CLOEXEC)?;
         let post = server.posts[thread].clone();
         epoll::add(&epoll, &post.wake, EventData::new_u64(MAILBOX), EventFlags::IN)?;
+        let requests_a_turn = match server.memcached.settings.fixed.yields {
+            true => server.memcached.settings.fixed.requests_per_event as usize,
+            false => usize::MAX,
+        };
+        let is_memcached = server.memcached.settings.fixed.is_memcached;
         let mut reactor = Reactor {
             thread,
             server,
@@ -123,6 +133,8 @@ impl Reactor {
             now: clock::unix_ms(),
             limits: Limits::default(),
             memcache_limits: memcache::Limits::default(),
+            is_memcached,
+            requests_a_turn,
             http_limits: http::Limits::default(),
             config_version: u64::MAX,
             traits: crate::statistics::row_traits(),
@@ -158,6 +170,7 @@ impl Reactor {
             }
             self.now = clock::unix_ms();
             self.follow_config();
+            self.session.poll();
             let due = self.ready.len();
             let mut has_mail = false;
             for event in &events {
@@ -205,7 +218,10 @@ impl Reactor {
             self.resume_output(token);
         }
         let Some(connection) = self.slab.get(token) else { return };
-        if connection.hold == Hold::Wait {
+        if connection.hold == Hold::Feed && connection.hung_up {
+            connection.closing = Closing::Now;
+            self.doomed.push(token);
+        } else if connection.hold == Hold::Wait {
             self.close_if_left(token);
         } else if connection.readable && !connection.is_ready {
             self.turn(token);
@@ -240,6 +256,8 @@ impl Reactor {
         self.limits = Limits::default()
             .with_bulk_bytes_max(live.bulk_bytes_max.load(Relaxed))
             .with_request_bytes_max(live.query_buffer_max.load(Relaxed) as usize);
+        self.memcache_limits.keys_max =
+            self.server.memcached.responses_max(self.server.posts.len());
         self.memcache_limits.value_bytes_max = live.memcache_value_max.load(Relaxed) as usize;
         self.http_limits.body_bytes_max = live.bulk_bytes_max.load(Relaxed) as usize;
     }

@@ -5,15 +5,18 @@ use super::request::{Broken, Request};
 use crate::clients::Token;
 use crate::connection::Hold;
 use crate::limits::*;
+use crate::listener::Door;
 use dolium_commands::dispatch::{self, Prepared};
 use dolium_commands::http as http_commands;
 use dolium_commands::memcache as memcache_commands;
 use dolium_engine::{Db, Session};
 use dolium_protocol::Parse;
-use dolium_protocol::detect::{Detected, Protocol, detect};
+use dolium_protocol::detect::{Detected, Protocol, detect, detect_memcached};
 use dolium_protocol::http::Method;
+use dolium_protocol::memcache::binary;
 use dolium_protocol::resp::{self, Args, Repeat};
 use dolium_protocol::{http, memcache};
+use std::sync::atomic::Ordering::Relaxed;
 
 /// How far parsing came.
 pub(super) struct Progress {
@@ -35,6 +38,9 @@ impl Reactor {
         let mut at = start;
         let mut need = 0;
         let mut gathered = false;
+        if let Some(connection) = self.slab.get(token) {
+            connection.taken = 0;
+        }
         while at < end {
             if self.batch.is_full() {
                 self.run_batch_over(input);
@@ -45,6 +51,9 @@ impl Reactor {
             }
             let protocol = match connection.protocol {
                 Some(protocol) => protocol,
+                None if self.is_memcached && connection.door == Door::Memcached => {
+                    *connection.protocol.insert(detect_memcached(input[at]))
+                }
                 None => match detect(&input[at..end], connection.door) {
                     Detected::Is(protocol) => *connection.protocol.insert(protocol),
                     Detected::NeedMore => break,
@@ -55,13 +64,13 @@ impl Reactor {
                 Protocol::Resp => self.parse_resp(token, input, at, end),
                 Protocol::MemcacheText => self.parse_memcache(token, input, at, end),
                 Protocol::Http => self.parse_http(token, input, at, end),
-                Protocol::MemcacheBinary => {
-                    self.batch.push(token, Request::Broken(Broken::Unsupported), at, end);
-                    Progress { at: end, need: 0 }
-                }
+                Protocol::MemcacheBinary => self.parse_memcache_binary(token, input, at, end),
             };
             (at, need) = (progress.at, progress.need);
             gathered |= at > before;
+            if self.slab.get(token).is_some_and(|connection| connection.yielded) {
+                break;
+            }
             if need != 0 {
                 break;
             }
@@ -140,6 +149,18 @@ impl Reactor {
     ) -> Progress {
         let Some(connection) = self.slab.get(token) else { return Progress { at: end, need: 0 } };
         while at < end && !self.batch.is_full() {
+            if connection.taken == self.requests_a_turn {
+                self.server.memcached.counts.yields.fetch_add(1, Relaxed);
+                connection.yielded = true;
+                break;
+            }
+            connection.taken += 1;
+            if connection.taken > self.memcache_limits.keys_max {
+                // More replies than its share of memory holds: the connection goes, as in Memcached.
+                self.server.memcached.counts.response_oom.fetch_add(1, Relaxed);
+                self.batch.push(token, Request::Broken(Broken::Overflow), at, end);
+                return Progress { at: end, need: 0 };
+            }
             let state = &mut connection.memcache_parse;
             match memcache::parse(&input[at..end], &self.memcache_limits, state) {
                 memcache::Parsed::Complete { request, consumed } => {
@@ -159,6 +180,47 @@ impl Reactor {
                 }
                 memcache::Parsed::Close(refusal) => {
                     self.batch.push(token, Request::Broken(Broken::Memcache(refusal)), at, end);
+                    at = end;
+                }
+            }
+        }
+        Progress { at, need: 0 }
+    }
+
+    /// Requests of Memcached's binary protocol, until the batch is full or the input is used up.
+    fn parse_memcache_binary(
+        &mut self,
+        token: Token,
+        input: &[u8],
+        mut at: usize,
+        end: usize,
+    ) -> Progress {
+        let Some(connection) = self.slab.get(token) else { return Progress { at: end, need: 0 } };
+        while at < end && !self.batch.is_full() {
+            if connection.skipping > 0 {
+                let skipped = connection.skipping.min(end - at);
+                connection.skipping -= skipped;
+                at += skipped;
+                continue;
+            }
+            match binary::parse(&input[at..end], &self.memcache_limits) {
+                binary::Parsed::Complete { request, consumed } => {
+                    memcache_commands::prepare_binary(&self.session, &request, |hash| {
+                        self.batch.keys.push((MEMCACHE_DB, hash));
+                    });
+                    if let binary::Operation::Refused { skip, .. } = request.operation {
+                        connection.skipping = skip;
+                    }
+                    let is_write = !matches!(request.opcode, 0x00 | 0x09..=0x0d | 0x10);
+                    let request = Request::MemcacheBinary { is_write };
+                    self.batch.push(token, request, at, at + consumed);
+                    at += consumed;
+                }
+                binary::Parsed::Incomplete { need_at_least } => {
+                    return Progress { at, need: need_at_least };
+                }
+                binary::Parsed::Close => {
+                    self.batch.push(token, Request::Broken(Broken::Memcache(None)), at, end);
                     at = end;
                 }
             }

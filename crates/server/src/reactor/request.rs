@@ -13,6 +13,10 @@ pub enum Request {
         is_write: bool,
     },
     /// The same.
+    MemcacheBinary {
+        is_write: bool,
+    },
+    /// The same.
     Http {
         is_write: bool,
     },
@@ -27,6 +31,6 @@ pub enum Broken {
     Resp(ParseError),
     Memcache(Option<Refusal>),
     Http(HttpError),
-    /// Memcached's binary protocol, which has no text to refuse it with.
-    Unsupported,
+    /// More replies than a Memcached client may have under way: none is sent.
+    Overflow,
 }

@@ -33,6 +33,8 @@ impl Reactor {
         }
         if connection.unsent() > 0 || connection.is_closing() {
             self.after_output(token);
+        } else if connection.hold == Hold::Feed {
+            self.feed(token);
         }
     }
 
@@ -87,6 +89,9 @@ impl Reactor {
                     connection.hold = Hold::No;
                 }
             }
+        }
+        if connection.hold == Hold::Feed && connection.unsent() == 0 && !connection.is_closing() {
+            return self.feed(token);
         }
         let is_free = connection.hold == Hold::No;
         let has_input = connection.readable || !connection.input.is_empty();
@@ -165,6 +170,14 @@ impl Reactor {
         if connection.hold == Hold::Wait {
             self.forget_wait(token, client.id, connection.waits_until);
         }
+        if connection.memcache.watching {
+            self.server.memcached.watchers.remove(client.id);
+        }
+        let reason = match connection.memcache.close_reason {
+            "" => "normal",
+            reason => reason,
+        };
+        self.server.note_connection(&connection.card, Some(reason));
         self.server.buffers.resize(connection.counted, 0);
         self.server.buffers.release(connection.reserved);
         self.server.clients.leave(client.id);

@@ -152,11 +152,46 @@ impl Stage<'_> {
             server: self.server,
             tally: &self.counters.tally,
             client: &mut connection.memcache,
+            watched: self.server.memcached.watchers.mask(),
             db: MEMCACHE_DB,
             now: self.now,
             out: self.out,
         };
         let flow = memcache_commands::run(&mut context, &request);
+        self.finish_memcache(connection, flow, is_write);
+    }
+
+    /// As `finish`; the request may have been the last that is read.
+    fn finish_memcache(&mut self, connection: &mut Connection, flow: Flow, is_write: bool) {
+        if connection.memcache.watching || connection.memcache.dump.is_some() {
+            connection.hold = Hold::Feed;
+        }
+        self.finish(connection, flow, is_write);
+    }
+
+    pub fn run_memcache_binary(
+        &mut self,
+        connection: &mut Connection,
+        entry: &Entry,
+        is_write: bool,
+    ) {
+        if self.must_wait(connection, |_| is_write) {
+            return self.keep(connection, entry);
+        }
+        let bytes = &self.input[entry.start..entry.end];
+        let parsed = memcache::binary::parse(bytes, self.memcache_limits);
+        let memcache::binary::Parsed::Complete { request, .. } = parsed else { return };
+        let mut context = McContext {
+            session: self.session,
+            server: self.server,
+            tally: &self.counters.tally,
+            client: &mut connection.memcache,
+            watched: self.server.memcached.watchers.mask(),
+            db: MEMCACHE_DB,
+            now: self.now,
+            out: self.out,
+        };
+        let flow = memcache_commands::run_binary(&mut context, &request);
         self.finish(connection, flow, is_write);
     }
 

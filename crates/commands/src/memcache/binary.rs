@@ -1,0 +1,330 @@
+//! What the binary protocol's requests mean.
+//!
+//! The same stores, counters and lookups as the text protocol's, answered with a status. A quiet
+//! request is silent when all is well; a quiet lookup is silent when there is nothing.
+
+use super::arithmetic::{self, Fault, Step};
+use super::exptime::Life;
+use super::store::{self, Mode, Order, Outcome};
+use super::{Count, McContext, VERSION, flush, sasl, stats};
+use crate::context::Flow;
+use dolium_engine::*;
+use dolium_protocol::memcache::binary::{Operation, Request, Status, header, response};
+use std::sync::atomic::Ordering::Relaxed;
+
+/// `Arithmetic` with this exptime makes no item.
+const NO_INITIAL: u32 = u32::MAX;
+
+/// Runs a request and appends its response to `context.out`.
+#[inline]
+pub fn run(context: &mut McContext<'_>, request: &Request<'_>) -> Flow {
+    if !context.client.authenticated && !sasl::may_run(context, request) {
+        return sasl::refuse(context, request);
+    }
+    match request.operation {
+        Operation::Get { touch, value, key } => get(context, request, touch, value, key),
+        Operation::Set { flags, exptime } => put(context, request, Mode::Set, flags, exptime),
+        Operation::Add { flags, exptime } => put(context, request, Mode::Add, flags, exptime),
+        Operation::Replace { flags, exptime } => {
+            put(context, request, Mode::Replace, flags, exptime);
+        }
+        Operation::Append => put(context, request, Mode::Append, 0, 0),
+        Operation::Prepend => put(context, request, Mode::Prepend, 0, 0),
+        Operation::Delete => delete(context, request),
+        Operation::Arithmetic { incr, delta, initial, exptime } => {
+            count(context, request, (incr, delta, initial, exptime));
+        }
+        _ => return other(context, request),
+    }
+    Flow::Continue
+}
+
+/// What is not asked for by the million.
+fn other(context: &mut McContext<'_>, request: &Request<'_>) -> Flow {
+    match request.operation {
+        Operation::Flush { delay } => match flush::run(context, i64::from(delay)) {
+            "OK" => done(context, request, b""),
+            _ => fail(context, request, Status::AuthError),
+        },
+        Operation::Noop => response(context.out, request, Status::Ok, b"", b"", 0),
+        Operation::Version => done(context, request, VERSION.as_bytes()),
+        Operation::Stat => stat(context, request),
+        Operation::Verbosity { level } => {
+            context.server.settings().live.verbosity.store(level, Relaxed);
+            context.server.set_verbosity(level);
+            done(context, request, b"");
+        }
+        Operation::Quit => {
+            done(context, request, b"");
+            return Flow::Close;
+        }
+        Operation::SaslMechanisms => sasl::mechanisms(context, request),
+        Operation::Sasl { step } => sasl::authenticate(context, request, step),
+        Operation::Refused { status, close, .. } => {
+            if status == Status::TooLarge {
+                too_large(context, request);
+            }
+            fail(context, request, status);
+            if close {
+                context.client.close_reason = "error";
+                return Flow::Close;
+            }
+        }
+        _ => unreachable!("run by `run`"),
+    }
+    Flow::Continue
+}
+
+/// A response that says only that all is well; nothing from a quiet request.
+fn done(context: &mut McContext<'_>, request: &Request<'_>, value: &[u8]) {
+    if !request.quiet {
+        response(context.out, request, Status::Ok, b"", value, 0);
+    }
+}
+
+pub(super) fn fail(context: &mut McContext<'_>, request: &Request<'_>, status: Status) {
+    response(context.out, request, status, b"", status.text().as_bytes(), 0);
+}
+
+/// The key is a list, a set or the like, which Redis clients have made.
+fn not_a_string(context: &mut McContext<'_>, request: &Request<'_>) {
+    const SENTENCE: &[u8] = b"the key holds a value of another type";
+    response(context.out, request, Status::Invalid, b"", SENTENCE, 0);
+}
+
+/// No stale value may stay where a newer one could not be stored.
+fn too_large(context: &mut McContext<'_>, request: &Request<'_>) {
+    context.tally.add(Count::TooLarge);
+    if matches!(request.opcode, 0x01 | 0x11) {
+        context.forget(request.key);
+    }
+}
+
+fn life(context: &McContext<'_>, exptime: u32) -> Life {
+    // As in C, where the 32 bits become a signed number.
+    context.life(i64::from(exptime as i32))
+}
+
+/// GET, GETK, TOUCH, GAT, GATK and their quiet forms.
+fn get(
+    context: &mut McContext<'_>,
+    request: &Request<'_>,
+    touch: Option<u32>,
+    with_value: bool,
+    with_key: bool,
+) {
+    const FLAGS_BYTES: usize = 4;
+    let name = context.session.engine().key(request.key);
+    let (db, now) = (context.db, context.now);
+    let start = context.out.len();
+    let key: &[u8] = if with_key { request.key } else { b"" };
+    let head = |out: &mut Vec<u8>, found: &Found, unique: u64| {
+        let value = if with_value { found.len } else { 0 };
+        let lengths = (FLAGS_BYTES as u8, key.len(), FLAGS_BYTES + key.len() + value);
+        header(out, request, Status::Ok, lengths, unique);
+        out.extend_from_slice(&found.flags.to_be_bytes());
+        out.extend_from_slice(key);
+    };
+    if touch.is_none() {
+        context.tally.add(Count::Get);
+        let found = context.session.get(db, &name, now, context.out, |found, out| {
+            head(out, found, found.unique);
+        });
+        match found {
+            Some(found) if found.kind != Kind::String => {
+                context.out.truncate(start);
+                return not_a_string(context, request);
+            }
+            Some(found) if found.unique != 0 || !context.server.settings().fixed.unique_enabled => {
+                context.tally.add(Count::GetHit);
+                return context.note_hit(request.key, &found);
+            }
+            Some(_) => context.out.truncate(start),
+            None => {
+                context.miss(request.key, name.hash());
+                return missed(context, request, key);
+            }
+        }
+    }
+    // Under the lock: a first unique number is made, or the time to live changes.
+    context.make_room_to_rewrite(&name);
+    let mut guard = context.session.write(db, &name, now);
+    let (Ok(unique), Some(found)) = (guard.unique(db, &name), guard.find(db, &name)) else {
+        drop(guard);
+        count_found(context, touch, None, request, &name);
+        return missed(context, request, key);
+    };
+    if with_value && found.kind != Kind::String {
+        drop(guard);
+        return not_a_string(context, request);
+    }
+    head(context.out, &found, unique);
+    if with_value {
+        guard.value(db, &name, context.out);
+    }
+    guard.touch(db, &name);
+    let renewed = match touch.map(|exptime| life(context, exptime).deadline()) {
+        None => Ok(true),
+        Some(Some(deadline)) => guard.set_deadline(db, &name, deadline, Event::Expire),
+        Some(None) => Ok(guard.remove(db, &name, Event::Expired)),
+    };
+    drop(guard);
+    if renewed.is_err() {
+        // A client that was shown the item would rely on its new time to live.
+        context.out.truncate(start);
+        return fail(context, request, Status::NoMemory);
+    }
+    count_found(context, touch, Some(&found), request, &name);
+}
+
+fn count_found(
+    context: &McContext<'_>,
+    touch: Option<u32>,
+    found: Option<&Found>,
+    request: &Request<'_>,
+    name: &Key<'_>,
+) {
+    match (touch, found) {
+        (Some(_), Some(_)) => {
+            context.tally.add(Count::Touch);
+            context.tally.add(Count::TouchHit);
+        }
+        (Some(_), None) => {
+            context.tally.add(Count::Touch);
+            context.tally.add(Count::TouchMiss);
+        }
+        (None, Some(found)) => {
+            context.tally.add(Count::GetHit);
+            context.note_hit(request.key, found);
+        }
+        (None, None) => context.miss(request.key, name.hash()),
+    }
+}
+
+/// A miss with the key is answered with the key alone.
+fn missed(context: &mut McContext<'_>, request: &Request<'_>, key: &[u8]) {
+    if request.quiet {
+        return;
+    }
+    match key {
+        b"" => fail(context, request, Status::NotFound),
+        key => response(context.out, request, Status::NotFound, key, b"", 0),
+    }
+}
+
+/// SET, ADD, REPLACE, APPEND, PREPEND and their quiet forms.
+fn put(context: &mut McContext<'_>, request: &Request<'_>, mode: Mode, flags: u32, exptime: u32) {
+    let is_extension = matches!(mode, Mode::Append | Mode::Prepend);
+    let order = Order {
+        // With a number to compare, every store but an extension is a cas.
+        mode: if request.unique != 0 && !is_extension { Mode::Cas } else { mode },
+        flags,
+        life: life(context, exptime),
+        cas: request.unique,
+        stale: false,
+    };
+    // Nobody hears of a quiet store's number: it is made when somebody asks.
+    let wants_unique = !request.quiet && context.server.settings().fixed.unique_enabled;
+    let status = match store::store(context, request.key, &order, request.value, wants_unique) {
+        Outcome::Stored(unique) => {
+            if !request.quiet {
+                response(context.out, request, Status::Ok, b"", b"", unique);
+            }
+            return;
+        }
+        Outcome::Exists => Status::Exists,
+        Outcome::NotFound => Status::NotFound,
+        Outcome::NoMemory => Status::NoMemory,
+        Outcome::TooLarge => Status::TooLarge,
+        Outcome::NotAString => return not_a_string(context, request),
+        Outcome::NotStored => match order.mode {
+            Mode::Add => Status::Exists,
+            Mode::Replace => Status::NotFound,
+            _ => Status::NotStored,
+        },
+    };
+    fail(context, request, status);
+}
+
+fn delete(context: &mut McContext<'_>, request: &Request<'_>) {
+    let (db, name) = (context.db, context.session.engine().key(request.key));
+    if request.unique != 0 {
+        let mut guard = context.session.write(db, &name, context.now);
+        let found = guard.find(db, &name);
+        drop(guard);
+        if found.is_some_and(|found| found.unique != request.unique) {
+            return fail(context, request, Status::Exists);
+        }
+    }
+    match context.delete(request.key) {
+        true => done(context, request, b""),
+        false => fail(context, request, Status::NotFound),
+    }
+}
+
+/// INCREMENT and DECREMENT, which make the item that is not there.
+fn count(
+    context: &mut McContext<'_>,
+    request: &Request<'_>,
+    (incr, delta, initial, exptime): (bool, u64, u64, u32),
+) {
+    let (db, now) = (context.db, context.now);
+    let name = context.session.engine().key(request.key);
+    arithmetic::make_room(context, &name);
+    context.make_room_to_rewrite(&name);
+    let unique = context.server.settings().fixed.unique_enabled;
+    let step = Step { incr, delta, cas: request.unique, unique };
+    let mut guard = context.session.write(db, &name, now);
+    let counted = match arithmetic::count(context, &mut guard, &name, step) {
+        Err(Fault::Refused(Outcome::NotFound)) if exptime != NO_INITIAL => {
+            let text = dolium_protocol::number::Decimal::unsigned(initial);
+            let put = Put { unique, ..Put::plain(Value::Bytes(text.as_bytes())) };
+            let deadline = life(context, exptime).of_put();
+            match deadline {
+                None => Ok((initial, 0)),
+                Some(deadline) => guard
+                    .put(db, &name, &Put { deadline, ..put })
+                    .map(|stored| (initial, stored.unique))
+                    .map_err(|_| Fault::Refused(Outcome::NoMemory)),
+            }
+        }
+        counted => counted,
+    };
+    drop(guard);
+    match counted {
+        Ok((value, unique)) => {
+            if !request.quiet {
+                response(context.out, request, Status::Ok, b"", &value.to_be_bytes(), unique);
+            }
+        }
+        Err(Fault::NonNumeric) => fail(context, request, Status::NonNumeric),
+        Err(Fault::Refused(Outcome::NotFound)) => fail(context, request, Status::NotFound),
+        Err(Fault::Refused(Outcome::Exists)) => fail(context, request, Status::Exists),
+        Err(Fault::Refused(_)) => fail(context, request, Status::NoMemory),
+    }
+}
+
+/// STAT: a response for each statistic, and an empty one at the end.
+fn stat(context: &mut McContext<'_>, request: &Request<'_>) {
+    match request.key {
+        b"reset" => context.server.reset_statistics(),
+        b"detail on" => context.server.set_details(true),
+        b"detail off" => context.server.set_details(false),
+        b"detail dump" => {
+            let mut text = Vec::new();
+            context.server.details().dump(&mut text);
+            text.extend_from_slice(b"END\r\n");
+            response(context.out, request, Status::Ok, b"detailed", &text, 0);
+        }
+        name => {
+            let Some(lines) = stats::named(context, name) else {
+                return fail(context, request, Status::NotFound);
+            };
+            for (name, value) in &lines.0 {
+                let (name, value) = (name.as_bytes(), value.as_bytes());
+                response(context.out, request, Status::Ok, name, value, 0);
+            }
+        }
+    }
+    response(context.out, request, Status::Ok, b"", b"", 0);
+}

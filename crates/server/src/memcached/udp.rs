@@ -1,0 +1,152 @@
+//! Memcached over UDP: requests and replies in datagrams with a frame header.
+//!
+//! ```text
+//!   0            2                 4               6          8
+//!   | request id | number of this | of how many   | reserved | request or part of the reply
+//! ```
+//! Off unless `-U` asks for it. A request is one datagram; a reply is as many as it takes, 1,400
+//! bytes each, as Memcached's: a datagram with a forged sender draws no more than it would there.
+//! One thread serves all datagrams, so a flood of them costs that thread and no other.
+
+use crate::clock;
+use crate::limits::MEMCACHE_DB;
+use crate::server::Server;
+use dolium_commands::context::Flow;
+use dolium_commands::memcache::{self as commands, Client, McContext, Tally};
+use dolium_engine::Session;
+use dolium_protocol::memcache::{self, Refusal};
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use std::net::UdpSocket;
+use std::sync::Arc;
+use std::sync::atomic::Ordering::Relaxed;
+
+const HEADER_BYTES: usize = 8;
+/// Longest datagram of a reply, its header included.
+const REPLY_BYTES: usize = 1400;
+/// Longest request: no datagram is longer.
+const REQUEST_BYTES_MAX: usize = 65_536;
+/// Most datagrams of one reply: their number has 16 bits.
+const REPLY_DATAGRAMS_MAX: usize = 65_535;
+/// Datagrams that one socket gives before the others are looked at.
+const REQUESTS_A_TURN: usize = 64;
+const STOP_LOOK_MS: i64 = 100;
+const MULTI_PACKET: &[u8] = b"SERVER_ERROR multi-packet request not supported\r\n";
+
+/// Serves until the server stops.
+pub fn run(server: &Arc<Server>, session: &Session, sockets: &[UdpSocket]) {
+    let Some(counters) = server.statistics.threads.last() else { return };
+    let mut request = vec![0; REQUEST_BYTES_MAX];
+    let mut out = Vec::new();
+    for socket in sockets {
+        if let Err(error) = socket.set_nonblocking(true) {
+            tracing::error!(%error, "UDP is not served");
+            return;
+        }
+    }
+    while !server.is_stopping() {
+        let mut waiting: Vec<PollFd<'_>> =
+            sockets.iter().map(|socket| PollFd::new(socket, PollFlags::IN)).collect();
+        let look = Timespec { tv_sec: 0, tv_nsec: STOP_LOOK_MS * 1_000_000 };
+        if poll(&mut waiting, Some(&look)).is_err() {
+            continue;
+        }
+        for socket in sockets {
+            for _ in 0..REQUESTS_A_TURN {
+                let Ok((len, from)) = socket.recv_from(&mut request) else { break };
+                counters.bytes_in.add(len as u64);
+                let Some((header, body)) = request[..len].split_at_checked(HEADER_BYTES) else {
+                    continue;
+                };
+                let id = [header[0], header[1]];
+                out.clear();
+                if header[4..6] == [0, 1] && header[2..4] == [0, 0] {
+                    serve(server, session, &counters.tally, body, &mut out);
+                } else {
+                    out.extend_from_slice(MULTI_PACKET);
+                }
+                counters.bytes_out.add(out.len() as u64);
+                counters.commands.add(1);
+                reply(socket, from, id, &out);
+            }
+        }
+    }
+}
+
+/// Answers the requests of one datagram, whole ones only.
+fn serve(server: &Server, session: &Session, tally: &Tally, body: &[u8], out: &mut Vec<u8>) {
+    let value_bytes_max = server.config.live.memcache_value_max.load(Relaxed) as usize;
+    let limits = memcache::Limits { value_bytes_max, ..memcache::Limits::default() };
+    // Nobody can log in here: with accounts nothing is answered but that.
+    let authenticated = !server.memcached_wants_login();
+    let mut client = Client { authenticated, ..Client::default() };
+    let mut context = McContext {
+        session,
+        server,
+        tally,
+        client: &mut client,
+        watched: server.memcached.watchers.mask(),
+        db: MEMCACHE_DB,
+        now: clock::unix_ms(),
+        out,
+    };
+    let mut at = 0;
+    if body.first() == Some(&memcache::binary::MAGIC_REQUEST) {
+        while let memcache::binary::Parsed::Complete { request, consumed } =
+            memcache::binary::parse(&body[at..], &limits)
+        {
+            at += consumed;
+            if commands::run_binary(&mut context, &request) == Flow::Close {
+                return;
+            }
+        }
+        return;
+    }
+    let mut state = memcache::ParseState::new();
+    while at < body.len() {
+        match memcache::parse(&body[at..], &limits, &mut state) {
+            memcache::Parsed::Complete { request, consumed } => {
+                at += consumed;
+                if is_refused(&request) {
+                    Refusal::Unknown.write(context.out);
+                } else if commands::run(&mut context, &request) == Flow::Close {
+                    return;
+                }
+            }
+            memcache::Parsed::Incomplete { .. } => return,
+            memcache::Parsed::Close(refusal) => {
+                if let Some(refusal) = refusal {
+                    refusal.write(context.out);
+                }
+                return;
+            }
+        }
+    }
+}
+
+/// What needs a connection: a watcher, a dump.
+fn is_refused(request: &memcache::Request<'_>) -> bool {
+    use memcache::text::Command;
+    matches!(
+        request,
+        memcache::Request::Text(Command::Administration { name: b"watch" | b"lru_crawler", .. })
+    )
+}
+
+/// Cuts a reply into datagrams. One that cannot be sent is lost, as datagrams may be.
+fn reply(socket: &UdpSocket, to: std::net::SocketAddr, id: [u8; 2], out: &[u8]) {
+    let pieces = out.chunks(REPLY_BYTES - HEADER_BYTES);
+    let count = pieces.len();
+    if count > REPLY_DATAGRAMS_MAX {
+        return;
+    }
+    let mut datagram = Vec::with_capacity(REPLY_BYTES);
+    for (number, piece) in pieces.enumerate() {
+        datagram.clear();
+        datagram.extend_from_slice(&id);
+        datagram.extend_from_slice(&(number as u16).to_be_bytes());
+        datagram.extend_from_slice(&(count as u16).to_be_bytes());
+        datagram.extend_from_slice(&[0, 0]);
+        datagram.extend_from_slice(piece);
+        let _ = socket.send_to(&datagram, to);
+    }
+}
