@@ -129,7 +129,9 @@ fn statistics_are_told() {
         assert!(text.contains(&format!("{line}\r\n")), "{line} in {text}");
     }
     assert!(text.ends_with("END\r\n"));
-    c.expect("stats settings\r\n", "STAT maxbytes 64\r\nEND\r\n");
+    let text = String::from_utf8(c.send(b"stats settings\r\n")).expect("text");
+    assert!(text.starts_with("STAT maxbytes 64\r\n") && text.ends_with("END\r\n"), "{text}");
+    assert!(text.contains("STAT slab_chunk_max 524288\r\n"), "{text}");
     c.expect("stats reset\r\nverbosity 2\r\n", "RESET\r\nOK\r\n");
     assert_eq!((c.server.resets.get(), c.server.verbosity.get()), (1, 2));
 }

@@ -31,15 +31,25 @@ impl Session {
 
     pub(crate) fn has_room(&self, bytes: usize) -> bool {
         let allocator = self.engine().allocator();
-        let arena = self.engine().arena();
         let item = bytes + ITEM_EXTRA_BYTES;
-        let reserve = RESERVE_BYTES.min(arena.limit() / RESERVE_ONE_IN);
         // The reserve is still to be there when a large value has been stored.
         let large = if item > BLOCK_MAX { item as u64 } else { 0 };
-        arena.committed() <= arena.limit()
-            && allocator.free_bytes() >= reserve + large
+        self.has_reserve(large)
             && allocator.can_serve(item, PageKind::Item)
             && (item > BLOCK_MAX || allocator.can_serve(SEGMENT_BYTES, PageKind::Index))
+    }
+
+    /// Whether what is kept free is there, and `more` beside it.
+    pub(crate) fn has_reserve(&self, more: u64) -> bool {
+        let arena = self.engine().arena();
+        let reserve = RESERVE_BYTES.min(arena.limit() / RESERVE_ONE_IN);
+        let free = self.engine().allocator().free_bytes();
+        arena.committed() <= arena.limit() && free >= reserve + more
+    }
+
+    /// Whether blocks too large for a page take more than half of the memory.
+    pub(crate) fn is_mostly_large(&self) -> bool {
+        self.engine().allocator().large_bytes() * 2 > self.engine().arena().limit()
     }
 
     #[cold]
@@ -57,8 +67,7 @@ impl Session {
             0..4096 => (bytes / 64).clamp(16, 4096).min((stored / 256).max(1) as usize),
             _ => bytes.div_ceil(average),
         };
-        let arena_limit = engine.arena().limit();
-        for _ in 0..ROUNDS_MAX {
+        for round in 0..ROUNDS_MAX {
             if self.has_room(bytes) {
                 return Ok(());
             }
@@ -77,8 +86,9 @@ impl Session {
                 }
                 continue;
             }
-            let is_mostly_large = engine.allocator().large_bytes() * 2 > arena_limit;
-            if (bytes > BLOCK_MAX || is_mostly_large) && self.evict_large(now) {
+            // Small and large ones take turns when a small one is to be stored among large ones.
+            let from_large = bytes > BLOCK_MAX || round % 2 == 1 && self.is_mostly_large();
+            if from_large && self.evict_large(now) {
                 self.slot().flush();
                 continue;
             }
