@@ -1,6 +1,6 @@
 //! Room for what is about to be written: what `maxmemory` allows, and what to do when it is used up.
 
-use crate::alloc::{BLOCK_MAX, PageKind};
+use crate::alloc::{BLOCK_MAX, PageKind, block_bytes};
 use crate::index::segment::SEGMENT_BYTES;
 use crate::session::Session;
 use crate::verbs::{Millis, Policy, StoreError};
@@ -9,12 +9,16 @@ use crate::verbs::{Millis, Policy, StoreError};
 const AMPLE_BYTES: u64 = 4 << 20;
 /// What is kept free for the index and for other sizes of blocks when memory is full.
 const RESERVE_BYTES: u64 = 512 << 10;
+/// Segments that the splits of one insert may take.
+const SPLIT_SEGMENTS: u32 = 4;
 /// Of a small memory, one byte in so many.
 const RESERVE_ONE_IN: u64 = 16;
 /// An item and its header take this much more than key and value, at most.
 const ITEM_EXTRA_BYTES: usize = 64;
 /// Rounds of eviction and compaction for one command.
 const ROUNDS_MAX: usize = 4_000;
+/// Of these, the first that try to do without eviction.
+const ROUNDS_WITHOUT_LOSS: usize = 8;
 
 impl Session {
     /// Makes room for about `bytes` before locks are taken: evicts as the policy says. `Full` is
@@ -33,10 +37,12 @@ impl Session {
         let allocator = self.engine().allocator();
         let item = bytes + ITEM_EXTRA_BYTES;
         // The reserve is still to be there when a large value has been stored.
-        let large = if item > BLOCK_MAX { item as u64 } else { 0 };
+        let large = if item > BLOCK_MAX { block_bytes(item) } else { 0 };
         self.has_reserve(large)
-            && allocator.can_serve(item, PageKind::Item)
-            && (item > BLOCK_MAX || allocator.can_serve(SEGMENT_BYTES, PageKind::Index))
+            && match item > BLOCK_MAX {
+                true => allocator.can_serve(item, PageKind::Item),
+                false => allocator.can_insert(bytes, item, SEGMENT_BYTES, SPLIT_SEGMENTS),
+            }
     }
 
     /// Whether what is kept free is there, and `more` beside it.
@@ -76,7 +82,7 @@ impl Session {
             }
             engine.allocator().release_empty_extents(RESERVE_BYTES);
             // Blocks that lie free in pages of other sizes are had without losing an item.
-            if self.is_wasteful() && self.compact_for(bytes, now) {
+            if round < ROUNDS_WITHOUT_LOSS && self.is_wasteful() && self.compact_for(bytes, now) {
                 continue;
             }
             if engine.policy() == Policy::NoEviction {
