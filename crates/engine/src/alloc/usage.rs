@@ -7,11 +7,9 @@ use super::classes::{CLASSES, Class, PageKind, run_units};
 use super::extent::Summary;
 use super::session::{CLAIMED_AT, magazine_at};
 use crate::arena::header::RUN_UNITS_AT;
-use crate::arena::layout::{PAGE, STEP, UNIT, WIDE_PAGE_SHIFT};
+use crate::arena::layout::{STEP, UNIT};
 
 use crate::sync::atomics::Ordering::Relaxed;
-
-const WIDE_PAGE: u64 = 1 << WIDE_PAGE_SHIFT;
 
 /// The pages of one size class.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -110,32 +108,6 @@ impl Allocator {
     pub fn free_bytes(&self) -> u64 {
         let growth = self.arena.limit().saturating_sub(self.arena.committed());
         growth + self.free_unit_bytes()
-    }
-
-    /// Whether an item whose size is known only to be one of these can be stored with all that the
-    /// index may need for it: some segments, when one is split, and a larger directory. What one of
-    /// them takes is not there for the others.
-    pub fn can_insert(&self, least: usize, most: usize, segment: usize, segments: u32) -> bool {
-        let growth = self.arena.limit().saturating_sub(self.arena.committed());
-        if growth >= WIDE_PAGE + PAGE + 2 * STEP {
-            return true;
-        }
-        let is_page_free = growth >= PAGE + STEP || self.find_extent(Summary::Narrow, 0).is_some();
-        let (mut is_in_pages, mut can_be_had) = (true, true);
-        let last = Class::of(most, PageKind::Item);
-        let mut class = Class::of(least.min(most), PageKind::Item);
-        loop {
-            if self.class_free_blocks(class) == 0 {
-                is_in_pages = false;
-                can_be_had &= self.can_serve(class.size() as usize, PageKind::Item);
-            }
-            if class == last {
-                break;
-            }
-            class = Class::of(class.size() as usize + 1, PageKind::Item);
-        }
-        let has_segments = self.class_free_blocks(Class::of(segment, PageKind::Index)) >= segments;
-        is_in_pages && is_page_free || can_be_had && has_segments
     }
 
     /// Whether a block of this size can be had now, as far as can be told without a lock. Blocks

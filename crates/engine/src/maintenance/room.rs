@@ -9,8 +9,9 @@ use crate::verbs::{Millis, Policy, StoreError};
 const AMPLE_BYTES: u64 = 4 << 20;
 /// What is kept free for the index and for other sizes of blocks when memory is full.
 const RESERVE_BYTES: u64 = 512 << 10;
-/// Segments that the splits of one insert may take.
-const SPLIT_SEGMENTS: u32 = 4;
+/// With no more items than these, one that goes without need is missed: they are large, or the
+/// memory is small. With more, room is made by the dozen.
+const FEW_ITEMS: u64 = 16_384;
 /// Of a small memory, one byte in so many.
 const RESERVE_ONE_IN: u64 = 16;
 /// An item and its header take this much more than key and value, at most.
@@ -39,10 +40,8 @@ impl Session {
         // The reserve is still to be there when a large value has been stored.
         let large = if item > BLOCK_MAX { block_bytes(item) } else { 0 };
         self.has_reserve(large)
-            && match item > BLOCK_MAX {
-                true => allocator.can_serve(item, PageKind::Item),
-                false => allocator.can_insert(bytes, item, SEGMENT_BYTES, SPLIT_SEGMENTS),
-            }
+            && allocator.can_serve(item, PageKind::Item)
+            && (item > BLOCK_MAX || allocator.can_serve(SEGMENT_BYTES, PageKind::Index))
     }
 
     /// Whether what is kept free is there, and `more` beside it.
@@ -64,14 +63,14 @@ impl Session {
         let arena = engine.arena();
         // Blocks that other sessions keep in reserve count for nothing while memory is short.
         self.slot().flush();
-        // A large value needs many small ones gone.
         let stored = engine.item_count().max(1);
         let average = (arena.committed() / stored).max(1) as usize;
-        let items = match average {
-            // Small items go by the dozen, to look at a line but once. Of larger ones no more go
-            // than must.
-            0..4096 => (bytes / 64).clamp(16, 4096).min((stored / 256).max(1) as usize),
-            _ => bytes.div_ceil(average),
+        let is_few = stored <= FEW_ITEMS;
+        let items = match is_few {
+            // Where each one counts, no more go than must.
+            true => bytes.div_ceil(average),
+            // A large value needs many small ones gone.
+            false => (bytes / 64).clamp(16, 4096),
         };
         for round in 0..ROUNDS_MAX {
             if self.has_room(bytes) {
@@ -82,7 +81,8 @@ impl Session {
             }
             engine.allocator().release_empty_extents(RESERVE_BYTES);
             // Blocks that lie free in pages of other sizes are had without losing an item.
-            if round < ROUNDS_WITHOUT_LOSS && self.is_wasteful() && self.compact_for(bytes, now) {
+            let may_compact = is_few && round < ROUNDS_WITHOUT_LOSS && self.is_wasteful();
+            if may_compact && self.compact_for(bytes, now) {
                 continue;
             }
             if engine.policy() == Policy::NoEviction {
@@ -93,8 +93,8 @@ impl Session {
                 continue;
             }
             // Small and large ones take turns when a small one is to be stored among large ones.
-            let from_large = bytes > BLOCK_MAX || round % 2 == 1 && self.is_mostly_large();
-            if from_large && self.evict_large(now) {
+            let is_turn = bytes > BLOCK_MAX || round % 2 == 1 && self.is_mostly_large();
+            if is_few && is_turn && self.evict_large(now) {
                 self.slot().flush();
                 continue;
             }
