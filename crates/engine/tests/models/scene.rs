@@ -82,6 +82,10 @@ fn read_fetched(
     let (mut out, mut deadline) = (Vec::new(), NEVER);
     let note = |found: &Found, _: &mut Vec<u8>| deadline = found.deadline;
     let kind = session.get_fetched(&fetch, db, &key, NOW, &mut out, note);
+    if kind.is_some_and(|kind| kind != Kind::String) {
+        // Of a collection no more is told.
+        return;
+    }
     let held = kind.map(|_| (out, deadline));
     *floor = history.moment_of(*floor, &[((db.0, name), held)]);
 }
