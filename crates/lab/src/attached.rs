@@ -4,7 +4,7 @@
 //! The lab measures from outside and so depends on no store; the program that holds both starts
 //! this loop in processes of their own (`run/attached.rs` asks it to).
 
-use std::time::{Duration, Instant};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use serde::{Deserialize, Serialize};
 
@@ -31,6 +31,8 @@ pub struct Task {
     pub value_bytes: Sizes,
     pub order: Distribution,
     pub seed: u64,
+    /// When to begin, in seconds since 1970: all processes of a visit begin together.
+    pub begin: f64,
     pub warm_up: f64,
     pub seconds: f64,
     pub verify: bool,
@@ -61,6 +63,10 @@ pub fn run(task: &Task, memory: &mut dyn Memory) -> Result<Outcome, LabError> {
     let mut latency = histogram();
     let mut outcome = Outcome::default();
     let (mut key, mut out) = (Vec::new(), Vec::new());
+    let wait = task.begin - now();
+    if wait > 0.0 {
+        std::thread::sleep(seconds(wait));
+    }
     let begun = Instant::now();
     let from = begun + seconds(task.warm_up);
     let to = from + seconds(task.seconds);
@@ -98,6 +104,11 @@ pub fn run(task: &Task, memory: &mut dyn Memory) -> Result<Outcome, LabError> {
     outcome.seconds = since.elapsed().as_secs_f64();
     outcome.latency = Counts::of(&latency);
     Ok(outcome)
+}
+
+/// Seconds since 1970.
+pub fn now() -> f64 {
+    SystemTime::now().duration_since(UNIX_EPOCH).map_or(0.0, |since| since.as_secs_f64())
 }
 
 /// Reads the task that a parent gave.
@@ -139,6 +150,7 @@ mod tests {
             value_bytes: 40.into(),
             order: Distribution::Uniform,
             seed: 1,
+            begin: 0.0,
             warm_up: 0.01,
             seconds: 0.05,
             verify: true,

@@ -4,7 +4,7 @@
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 
 use super::{finding, svg};
-use crate::experiment::{Length, Plot};
+use crate::experiment::{Kind, Length, Plot};
 use crate::run::figures;
 use crate::run::live::{duration, number};
 use crate::run::results::{Point, Results};
@@ -88,7 +88,12 @@ fn scale(results: &Results) -> String {
         text.push_str(&format!(", {} keys", number(f64::from(keys))));
     }
     let load = &results.experiment.load;
-    text.push_str(&format!(", {} repetitions of {} s", load.repetitions, load.seconds));
+    let times = if load.repetitions == 1 { "repetition" } else { "repetitions" };
+    text.push_str(&format!(", {} {times}", load.repetitions));
+    if matches!(results.experiment.kind, Kind::Load | Kind::Quality | Kind::Mixed | Kind::Commands)
+    {
+        text.push_str(&format!(" of {} s", load.seconds));
+    }
     text
 }
 
@@ -142,7 +147,14 @@ fn table(results: &Results) -> Markup {
             shown.push(more.into());
         }
     }
-    shown.retain(|figure| results.points.iter().any(|point| !point.rounds(figure).is_empty()));
+    let measured =
+        |figure: &String| results.points.iter().any(|point| !point.rounds(figure).is_empty());
+    let absent: Vec<&str> = shown
+        .iter()
+        .filter(|figure| !measured(figure))
+        .map(|figure| figures::label(figure))
+        .collect();
+    let shown: Vec<String> = shown.iter().filter(|figure| measured(figure)).cloned().collect();
     html! {
         h3 { "Medians and their 95 % intervals" }
         div .scroll {
@@ -154,6 +166,9 @@ fn table(results: &Results) -> Markup {
                 @for point in &results.points { (row(point, &shown)) }
             }
         }
+        @if !absent.is_empty() {
+            p .tag { "Not available here: " (absent.join("; ")) "." }
+        }
     }
 }
 
@@ -164,7 +179,7 @@ fn row(point: &Point, shown: &[String]) -> Markup {
             @for figure in shown {
                 td {
                     @match point.estimate(figure) {
-                        None => "not available here",
+                        None => "–",
                         Some(estimate) => {
                             (number(estimate.value))
                             @if estimate.high > estimate.low {

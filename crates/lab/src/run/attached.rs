@@ -9,7 +9,7 @@ use super::results::Visit;
 use super::servers::Fleet;
 use super::visit::resident_mib;
 use crate::LabError;
-use crate::attached::{Outcome, Task};
+use crate::attached::{self, Outcome, Task};
 use crate::experiment::sweep::Combination;
 use crate::generator::Counts;
 use crate::stores::Store;
@@ -17,6 +17,10 @@ use crate::workload::Mix;
 
 /// The hidden word by which the binary runs one attached process.
 pub const WORD: &str = "lab-attached";
+
+/// Seconds in which processes start, attach and draw their keys before any begins.
+const START: f64 = 0.2;
+const START_EACH: f64 = 0.03;
 
 /// A store that runs, and where it hands out its memory.
 pub struct Attached {
@@ -56,6 +60,7 @@ impl Attached {
         self.fleet.fill(&one.workload)?;
         let failed = |error| LabError::system("run an attached process", error);
         let mut children = Vec::new();
+        let begin = attached::now() + START + START_EACH * one.load.connections as f64;
         for number in 0..one.load.connections {
             let task = Task {
                 socket: self.socket.clone(),
@@ -65,6 +70,7 @@ impl Attached {
                 value_bytes: one.workload.value.sizes(),
                 order: one.workload.order,
                 seed: one.workload.seed + number as u64,
+                begin,
                 warm_up: one.load.warm_up,
                 seconds: one.load.seconds,
                 verify: one.load.verify,

@@ -1,5 +1,5 @@
 // One process of the EMS experiment: `ems.js read|write NUMBER OF PAIRS KEY-BYTES VALUE-BYTES FILE`.
-// Prints operations a second and the least microseconds of one.
+// Prints operations, the least microseconds of one, and seconds at the beginning and the end.
 'use strict';
 const [operation, number, of, pairs, keyBytes, valueBytes, file] = process.argv.slice(2);
 const ems = require('ems')(1, false, 'user');
@@ -20,6 +20,9 @@ if (first) {
   if (operation === 'read') for (let n = 0; n < count; n++) memory.write(key(n), value(n));
   fs.writeFileSync(ready, '');
 }
+// All begin together: each says that it is ready and waits for the others.
+fs.writeFileSync(ready + number, '');
+for (let n = 0; n < Number(of); n++) while (!fs.existsSync(ready + n)) Atomics.wait(wait, 0, 0, 2);
 let least = Infinity;
 let done = 0;
 const begun = process.hrtime.bigint();
@@ -36,6 +39,5 @@ for (let n = Number(number); n < count; n += Number(of)) {
   if (took < least) least = took;
   done += 1;
 }
-const seconds = Number(process.hrtime.bigint() - begun) / 1e9;
-console.log(done / seconds, least);
+console.log(done, least, Number(begun) / 1e9, Number(process.hrtime.bigint()) / 1e9);
 process.exit(0);

@@ -63,18 +63,20 @@ pub fn run(one: &Combination, directory: &Path) -> Result<Visit, LabError> {
     let said = outputs(children);
     // The directory goes at the end of the run; a region is large and goes now.
     let _ = fs::remove_file(&region);
-    let (mut rate, mut least) = (0.0, f64::INFINITY);
+    let (mut done, mut least) = (0.0, f64::INFINITY);
+    let (mut begun, mut ended) = (f64::INFINITY, 0.0f64);
     for line in said? {
         let numbers: Vec<f64> =
             line.split_ascii_whitespace().filter_map(|word| word.parse().ok()).collect();
-        let [mine, shortest] = numbers[..] else {
+        let [mine, shortest, from, to] = numbers[..] else {
             return Err(LabError::Options("a process of EMS did not finish".into()));
         };
-        rate += mine;
+        done += mine;
         least = least.min(shortest);
+        (begun, ended) = (begun.min(from), ended.max(to));
     }
     let mut visit = Visit::default();
-    visit.put("rate", rate);
+    visit.put("rate", done / (ended - begun));
     visit.put("least", least);
     Ok(visit)
 }

@@ -73,15 +73,16 @@ pub fn run(stage: &mut Stage<'_>) -> Result<(), LabError> {
 
 /// One fill: what was outside of the store's own work, and what was inside.
 fn one(
-    stage: &Stage<'_>,
+    stage: &mut Stage<'_>,
     case: &FillCase,
     choice: &super::choice::Choice,
 ) -> Result<(Visit, Option<Visit>), LabError> {
-    let experiment = &stage.results.experiment;
+    let experiment = stage.results.experiment.clone();
     let shape = &experiment.workload;
     let settings: Vec<(String, String)> =
         case.settings.iter().map(|(name, value)| (name.clone(), value.clone())).collect();
     let fleet = Fleet::start(choice, &stage.around, (&experiment.load, shape), 1, &settings)?;
+    stage.note_started(&fleet);
     let each = shape.value.sizes().mean() + shape.key.sizes().mean() + AROUND_VALUE;
     let data = each * f64::from(shape.keys);
     let _limit = match case.memory_share > 0.0 {

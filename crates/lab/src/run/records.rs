@@ -180,7 +180,9 @@ fn commands(
                 let before = statistics(target, &command.words[0]);
                 let mut visit = visit::measure(&spec, &pool)?;
                 let after = statistics(target, &command.words[0]);
-                if let (Some((calls, us)), Some((before_calls, before_us))) = (after, before) {
+                // A command that was never asked has no account yet.
+                let (before_calls, before_us) = before.unwrap_or((0.0, 0.0));
+                if let Some((calls, us)) = after {
                     visit.put("command_us", (us - before_us) / (calls - before_calls));
                 }
                 stage.put(&fleet.choice.label, &settings, visit);

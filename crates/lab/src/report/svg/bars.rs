@@ -119,7 +119,14 @@ pub fn grouped(
     for bar in bars {
         let group = groups.iter().position(|name| *name == bar.group).unwrap_or(0);
         let place = series.iter().position(|name| *name == bar.series).unwrap_or(0);
-        let left = middles[group] + bar_width * (place as f64 - series.len() as f64 / 2.0);
+        // A group without some of the series stands in its middle all the same.
+        let mine: Vec<&str> = bars
+            .iter()
+            .filter(|other| other.group == bar.group)
+            .map(|other| other.series.as_str())
+            .collect();
+        let within = mine.iter().position(|name| *name == bar.series).unwrap_or(0);
+        let left = middles[group] + bar_width * (within as f64 - mine.len() as f64 / 2.0);
         let Estimate { value, low, high } = bar.value;
         let tip = frame.y.place(value);
         let shade =

@@ -23,11 +23,15 @@ struct Line {
 /// One drawing for each combination of settings.
 pub fn draw(plot: &Plot, results: &Results) -> Vec<Drawing> {
     let mut drawings = Vec::new();
-    for panel in panels(results, "") {
+    // Inside and outside of a phase are one line over time.
+    for panel in panels(results, "when") {
         let mut lines = Vec::new();
         let mut warm_up = 0.0;
         for (place, store) in results.present().iter().enumerate() {
-            let mine = |point: &&Point| point.store == *store && point.words("") == panel;
+            let mine = |point: &&Point| {
+                let timed = point.visits.iter().any(|visit| visit.series.is_some());
+                timed && point.store == *store && point.words("when") == panel
+            };
             let Some(point) = results.points.iter().find(mine) else { continue };
             let first = point.visits.iter().find_map(|visit| visit.series.as_ref());
             warm_up = first.map_or(warm_up, |series| series.warm_up.max(warm_up));
