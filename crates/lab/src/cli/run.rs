@@ -182,13 +182,28 @@ fn default_directory() -> PathBuf {
 
 #[derive(Args)]
 pub(super) struct ReportOptions {
-    /// A directory that `dolium lab run` wrote
+    /// A directory that `dolium lab run` or `--keep` wrote
     directory: PathBuf,
+    /// Write the raw data compressed into this directory, in place of the page
+    #[arg(long, value_name = "DIR")]
+    keep: Option<PathBuf>,
+    /// Print the results as a section in Markdown, in place of the page
+    #[arg(long)]
+    markdown: bool,
 }
 
 impl ReportOptions {
     pub fn run(&self) -> Result<(), LabError> {
         let all = report::read(&self.directory)?;
+        if let Some(directory) = &self.keep {
+            report::keep(directory, &all)?;
+        }
+        if self.markdown {
+            print!("{}", report::markdown::text(&all));
+        }
+        if self.keep.is_some() || self.markdown {
+            return Ok(());
+        }
         let page = report::write(&self.directory, &all)?;
         println!("{}", page.display());
         Ok(())

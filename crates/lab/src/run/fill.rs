@@ -71,6 +71,12 @@ pub fn run(stage: &mut Stage<'_>) -> Result<(), LabError> {
     Ok(())
 }
 
+/// A store within a limit. The fields end in this order: first the store with its swapped pages.
+struct Confined {
+    fleet: Fleet,
+    _limit: Option<Limit>,
+}
+
 /// One fill: what was outside of the store's own work, and what was inside.
 fn one(
     stage: &mut Stage<'_>,
@@ -85,10 +91,12 @@ fn one(
     stage.note_started(&fleet);
     let each = shape.value.sizes().mean() + shape.key.sizes().mean() + AROUND_VALUE;
     let data = each * f64::from(shape.keys);
-    let _limit = match case.memory_share > 0.0 {
+    let limit = match case.memory_share > 0.0 {
         true => Some(Limit::new(&fleet.pids(), data * case.memory_share, data)?),
         false => None,
     };
+    let confined = Confined { fleet, _limit: limit };
+    let fleet = &confined.fleet;
     let protocol = fleet.store.protocol();
     // A pool of few requests: keys are written as they are asked for.
     let all = shape.loading(protocol)?;
@@ -112,7 +120,7 @@ fn one(
     let begun = Instant::now();
     let watch = Watch::start(fleet.first().target.clone(), protocol, begun, trigger);
     let mut outside = visit::measure(&spec, &pool)?;
-    settle(&fleet, protocol);
+    settle(fleet, protocol);
     let Seen { events, refusal } = watch.finish();
     if let Some(refusal) = refusal {
         return Err(LabError::Refused { reply: refusal });

@@ -4,6 +4,9 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::thread;
+use std::time::Duration;
 
 use crate::LabError;
 
@@ -13,9 +16,16 @@ const V2: &str = "/sys/fs/cgroup";
 /// Where the swap file is laid; a file system in memory would defeat its purpose.
 const SWAP_DIRECTORY: &str = "/var/tmp";
 
+const V2_FILE: &str = "memory.max";
+const SWAPOFF_TRIES: usize = 20;
+const SWAPOFF_PAUSE: Duration = Duration::from_millis(250);
+/// Tells apart the limits of one run.
+static LIMITS: AtomicU32 = AtomicU32::new(0);
+
 /// A limit that holds as long as it is held.
 pub struct Limit {
     group: PathBuf,
+    file: &'static str,
     root: PathBuf,
     swap: PathBuf,
 }
@@ -26,15 +36,16 @@ impl Limit {
         let (root, file) = if Path::new(V1).join("memory.limit_in_bytes").exists() {
             (PathBuf::from(V1), "memory.limit_in_bytes")
         } else {
-            (PathBuf::from(V2), "memory.max")
+            (PathBuf::from(V2), V2_FILE)
         };
-        let name = format!("dolium-lab-{}", std::process::id());
+        let number = LIMITS.fetch_add(1, Ordering::Relaxed);
+        let name = format!("dolium-lab-{}-{number}", std::process::id());
         let group = root.join(&name);
         let swap = Path::new(SWAP_DIRECTORY).join(format!("{name}.swap"));
         fs::create_dir_all(&group)
             .map_err(|error| LabError::system("make a cgroup (are you root?)", error))?;
         // From here on dropping puts everything back.
-        let limit = Self { group, root, swap };
+        let limit = Self { group, file, root, swap };
         let write = |file: &str, text: String| {
             let doing = format!("limit memory by {}", limit.group.join(file).display());
             fs::write(limit.group.join(file), text).map_err(|error| LabError::system(doing, error))
@@ -64,14 +75,36 @@ impl Limit {
 impl Drop for Limit {
     fn drop(&mut self) {
         // Each step is tried whatever became of the others: as much as can be is put back.
+        // First the limit: pages that come back from the swap file need room in the group.
+        let _ =
+            fs::write(self.group.join(self.file), if self.file == V2_FILE { "max" } else { "-1" });
         let members = fs::read_to_string(self.group.join("cgroup.procs")).unwrap_or_default();
         for pid in members.lines() {
             let _ = fs::write(self.root.join("cgroup.procs"), pid);
         }
-        let _ = command("swapoff", &[&self.swap.display().to_string()]);
-        let _ = fs::remove_file(&self.swap);
+        let path = self.swap.display().to_string();
+        let mut off = command("swapoff", &[&path]);
+        for _ in 0..SWAPOFF_TRIES {
+            if off.is_ok() || !in_use(&path) {
+                break;
+            }
+            thread::sleep(SWAPOFF_PAUSE);
+            off = command("swapoff", &[&path]);
+        }
+        if in_use(&path) {
+            // Removing the file of a swap area that is in use would lose the pages in it.
+            eprintln!(
+                "dolium lab: the swap file is still in use; end it with: swapoff {path} && rm {path}"
+            );
+        } else {
+            let _ = fs::remove_file(&self.swap);
+        }
         let _ = fs::remove_dir(&self.group);
     }
+}
+
+fn in_use(path: &str) -> bool {
+    fs::read_to_string("/proc/swaps").is_ok_and(|text| text.contains(path))
 }
 
 fn command(program: &str, words: &[&str]) -> Result<(), LabError> {
