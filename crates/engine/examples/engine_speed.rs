@@ -168,9 +168,7 @@ impl Bench {
             self.session.fetch_stashed(&mut fetches[stashed.trailing_zeros() as usize]);
             stashed &= stashed - 1;
         }
-        for fetch in fetches.iter() {
-            self.session.fetch_rest(fetch);
-        }
+        self.session.fetch_rest(fetches);
     }
 }
 

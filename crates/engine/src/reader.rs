@@ -10,7 +10,7 @@ use crate::arena::layout::{SHARDS_AT, SHARDS_MAX};
 use crate::arena::{ArenaError, ArenaView, Mem};
 use crate::engine::ROOTS_AT;
 use crate::hash::Hasher;
-use crate::index::batch::BATCH_KEYS;
+use crate::index::batch::{BATCH_KEYS, TypicalBytes};
 use crate::index::read::{Contended, View};
 use crate::scan::{Cursor, visit_places};
 use crate::sync::atomics::Ordering::Relaxed;
@@ -38,6 +38,7 @@ pub struct Reader {
     hasher: Hasher,
     shard_bits: u32,
     databases: u16,
+    typical_bytes: TypicalBytes,
 }
 
 impl Reader {
@@ -56,6 +57,7 @@ impl Reader {
             hasher: Hasher::new(seed),
             shard_bits: shards.trailing_zeros(),
             databases: databases as u16,
+            typical_bytes: TypicalBytes::default(),
             arena,
         })
     }
@@ -173,6 +175,7 @@ impl Reader {
         let keys = &keys[..keys.len().min(BATCH_KEYS)];
         let view = self.view();
         let root = view.root_of(db);
+        let typical = self.typical_bytes.get();
         let mut fetches = [const { MaybeUninit::uninit() }; BATCH_KEYS];
         for (fetch, key) in fetches.iter_mut().zip(keys) {
             fetch.write(view.fetch_line(root, self.hasher.hash(key.as_ref())));
@@ -181,15 +184,14 @@ impl Reader {
         let fetches = unsafe { fetches[..keys.len()].assume_init_mut() };
         let mut stashed = 0u32;
         for (number, fetch) in fetches.iter_mut().enumerate() {
-            stashed |= u32::from(view.fetch_item(fetch)) << number;
+            stashed |= u32::from(view.fetch_item(fetch, typical)) << number;
         }
         while stashed != 0 {
-            view.fetch_stashed(&mut fetches[stashed.trailing_zeros() as usize]);
+            view.fetch_stashed(&mut fetches[stashed.trailing_zeros() as usize], typical);
             stashed &= stashed - 1;
         }
-        for fetch in fetches.iter() {
-            view.fetch_rest(fetch);
-        }
+        let bytes = fetches.iter().map(|fetch| view.fetch_rest(fetch, typical)).sum();
+        self.typical_bytes.note(fetches.len(), bytes);
         for (number, (fetch, key)) in fetches.iter().zip(keys).enumerate() {
             value.clear();
             let bytes = key.as_ref();

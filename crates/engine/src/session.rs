@@ -6,7 +6,7 @@ use crate::arena::{Mem, Ref};
 use crate::counters::Counter;
 use crate::engine::Engine;
 use crate::guard::Guard;
-use crate::index::batch::Fetch;
+use crate::index::batch::{Fetch, TypicalBytes};
 use crate::index::bucket::META_FREQUENCY;
 use crate::index::read::{Evidence, Hit, Shown, View, step};
 use crate::packed::Packed;
@@ -31,6 +31,7 @@ pub struct Session {
     transaction: RefCell<Option<Vec<usize>>>,
     in_transaction: Cell<bool>,
     eviction_turn: Cell<usize>,
+    typical_bytes: TypicalBytes,
     /// Bytes in use at the last maintenance, and how much is committed ahead.
     pub(crate) growth: Cell<(u64, u64)>,
 }
@@ -44,6 +45,7 @@ impl Session {
             transaction: RefCell::new(None),
             in_transaction: Cell::new(false),
             eviction_turn: Cell::new(0),
+            typical_bytes: TypicalBytes::default(),
             growth: Cell::new((0, 0)),
         })
     }
@@ -366,19 +368,21 @@ impl Session {
     /// [`Session::fetch_stashed`], has something to do for this key.
     #[inline(always)]
     pub fn fetch_item(&self, fetch: &mut Fetch) -> bool {
-        self.view().fetch_item(fetch)
+        self.view().fetch_item(fetch, self.typical_bytes.get())
     }
 
     /// Third pass, for keys of which `fetch_item` said so.
     #[inline(always)]
     pub fn fetch_stashed(&self, fetch: &mut Fetch) {
-        self.view().fetch_stashed(fetch);
+        self.view().fetch_stashed(fetch, self.typical_bytes.get());
     }
 
-    /// Last pass before the reads: asks for what is left of longer items.
+    /// Last pass before the reads: asks for what is left of items that are longer than usual.
     #[inline(always)]
-    pub fn fetch_rest(&self, fetch: &Fetch) {
-        self.view().fetch_rest(fetch);
+    pub fn fetch_rest(&self, fetches: &[Fetch]) {
+        let (view, typical) = (self.view(), self.typical_bytes.get());
+        let bytes = fetches.iter().map(|fetch| view.fetch_rest(fetch, typical)).sum();
+        self.typical_bytes.note(fetches.len(), bytes);
     }
 
     /// As [`Session::get`], by what the passes of a batch have seen of this key, as long as that

@@ -11,7 +11,7 @@ pub const READ_BYTES_PER_TURN: usize = 64 * 1024;
 /// The same for a connection that receives into a buffer of its own.
 pub const OWN_BUFFER_BYTES_PER_TURN: usize = 1024 * 1024;
 /// Commands that are parsed and prefetched before the first of them runs.
-pub const BATCH_COMMANDS: usize = 32;
+pub const BATCH_COMMANDS: usize = 64;
 /// Keys beyond the first of each command that a batch prefetches (MGET, MSET, DEL).
 pub const BATCH_EXTRA_KEYS: usize = 64;
 /// Bytes of requests in a batch: what values are to be copied should still be in the cache then.

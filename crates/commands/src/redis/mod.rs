@@ -18,7 +18,7 @@ pub mod list;
 mod pubsub;
 mod server;
 mod set;
-mod string;
+pub(crate) mod string;
 pub mod transaction;
 
 pub mod notifications;

@@ -71,6 +71,30 @@ pub fn commands() -> impl Iterator<Item = &'static Row> {
     ROWS.iter().filter(|row| !has_bar(row.name))
 }
 
+/// The id of a command, for who wants to know it while compiling.
+pub(crate) const fn id_of(name: &str) -> u16 {
+    let (mut family, mut at, mut id) = (0, 0, 0);
+    while family < FAMILIES.len() {
+        if at == FAMILIES[family].len() {
+            (family, at) = (family + 1, 0);
+            continue;
+        }
+        if is_same(FAMILIES[family][at].name.as_bytes(), name.as_bytes()) {
+            return id;
+        }
+        (at, id) = (at + 1, id + 1);
+    }
+    panic!("there is no such command")
+}
+
+const fn is_same(a: &[u8], b: &[u8]) -> bool {
+    let mut at = 0;
+    while at < a.len() && at < b.len() && a[at] == b[at] {
+        at += 1;
+    }
+    at == a.len() && at == b.len()
+}
+
 /// The subcommands of a row.
 pub fn subcommands(row: &Row) -> &'static [Row] {
     let first = usize::from(row.id) + 1;

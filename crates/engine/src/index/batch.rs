@@ -19,7 +19,7 @@ use crate::index::segment::{SEGMENT_BYTES, STASH_LINES, Segment, home_of, stash_
 use crate::index::shard::{DirectoryWord, Shard};
 use crate::item::Item;
 use crate::sync::atomics::Ordering::{Acquire, Relaxed};
-use crate::sync::atomics::fence;
+use crate::sync::atomics::{AtomicU32, fence};
 use crate::verbs::Db;
 
 /// Keys of a batch: enough for memory to be the limit, few enough for what is fetched to stay.
@@ -46,6 +46,29 @@ pub struct Fetch {
     home_version: u32,
     line_version: u32,
     slot: u32,
+}
+
+/// How long items have been of late, so that all of them can be asked for at once.
+#[derive(Debug, Default)]
+pub(crate) struct TypicalBytes(AtomicU32);
+
+impl TypicalBytes {
+    /// No more than this is asked for before an item's own header has been seen.
+    const MAX: u32 = 1024;
+
+    #[inline(always)]
+    pub fn get(&self) -> usize {
+        // Relaxed: a guess.
+        self.0.load(Relaxed) as usize
+    }
+
+    /// A batch of so many items has taken so many bytes.
+    #[inline(always)]
+    pub fn note(&self, items: usize, bytes: usize) {
+        if let Some(each) = bytes.checked_div(items) {
+            self.0.store((each as u32).min(Self::MAX), Relaxed);
+        }
+    }
 }
 
 impl Fetch {
@@ -113,16 +136,17 @@ impl<'a> View<'a> {
         }
     }
 
-    /// Pass 2. True: pass 2b has something to do.
+    /// Pass 2. `bytes` is how long items are here, for all that is known. True: pass 2b has
+    /// something to do.
     #[inline(always)]
-    pub fn fetch_item(&self, fetch: &mut Fetch) -> bool {
+    pub fn fetch_item(&self, fetch: &mut Fetch, bytes: usize) -> bool {
         if fetch.home_at == 0 {
             return false;
         }
         let home = Line { words: self.words, at: fetch.home_at };
         let tags = home.load();
         fetch.home_version = tags.version();
-        if self.candidate(fetch, home, tags) {
+        if self.candidate(fetch, home, tags, bytes) {
             return false;
         }
         let stash = tags.stash();
@@ -138,25 +162,30 @@ impl<'a> View<'a> {
 
     /// Pass 2b.
     #[inline(always)]
-    pub fn fetch_stashed(&self, fetch: &mut Fetch) {
+    pub fn fetch_stashed(&self, fetch: &mut Fetch, bytes: usize) {
         let line = Line { words: self.words, at: fetch.line_at };
-        self.candidate(fetch, line, line.load());
+        self.candidate(fetch, line, line.load(), bytes);
     }
 
-    /// Pass 2c: what lies behind the first two lines of a longer item.
+    /// Pass 2c: what lies behind that. Returns how long the item is.
     #[inline(always)]
-    pub fn fetch_rest(&self, fetch: &Fetch) {
-        let Some(item) = Item::at(self.words, fetch.item_at) else { return };
-        let end = fetch.item_at + item.head.size().min(PLAIN_BYTES_MAX);
-        let mut at = (fetch.item_at + 128) & !63;
-        while at < end {
-            self.words.prefetch(at);
-            at += 64;
+    pub fn fetch_rest(&self, fetch: &Fetch, bytes: usize) -> usize {
+        if fetch.item_at == 0 {
+            return bytes;
         }
+        let Some(item) = Item::at(self.words, fetch.item_at) else { return bytes };
+        let size = item.head.size().min(PLAIN_BYTES_MAX);
+        let mut at = (fetch.item_at + bytes) | 63;
+        while at < fetch.item_at + size {
+            at += 1;
+            self.words.prefetch(at);
+            at += 63;
+        }
+        size
     }
 
     #[inline(always)]
-    fn candidate(&self, fetch: &mut Fetch, line: Line<'a>, tags: LineTags) -> bool {
+    fn candidate(&self, fetch: &mut Fetch, line: Line<'a>, tags: LineTags, bytes: usize) -> bool {
         let matches = tags.matches(tag_of(fetch.hash));
         if matches == 0 {
             return false;
@@ -166,8 +195,14 @@ impl<'a> View<'a> {
         fetch.line_version = tags.version();
         fetch.slot = slot;
         fetch.item_at = line.reference(slot as usize) as usize * 8;
+        // Two lines at once: most items straddle two.
         self.words.prefetch(fetch.item_at);
         self.words.prefetch(fetch.item_at + 64);
+        let (mut at, end) = ((fetch.item_at | 63) + 65, fetch.item_at + bytes);
+        while at < end {
+            self.words.prefetch(at);
+            at += 64;
+        }
         true
     }
 

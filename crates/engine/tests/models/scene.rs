@@ -77,7 +77,7 @@ fn read_fetched(
     if session.fetch_item(&mut fetch) {
         session.fetch_stashed(&mut fetch);
     }
-    session.fetch_rest(&fetch);
+    session.fetch_rest(&[fetch]);
     *floor = history.done().max(*floor);
     let (mut out, mut deadline) = (Vec::new(), NEVER);
     let note = |found: &Found, _: &mut Vec<u8>| deadline = found.deadline;

@@ -9,7 +9,7 @@
 use super::request::Request;
 use crate::clients::Token;
 use crate::limits::{BATCH_BYTES, BATCH_COMMANDS, BATCH_EXTRA_KEYS};
-use dolium_engine::{Db, Fetch};
+use dolium_engine::Fetch;
 use dolium_protocol::resp::ArgVec;
 
 pub struct Entry {
@@ -18,7 +18,7 @@ pub struct Entry {
     /// Where the request lies in the input: `start..end`.
     pub start: usize,
     pub end: usize,
-    /// Where in the batch's `keys` the request's first key is, if it has one.
+    /// Where in the batch's `fetches` the request's first key is, if it has one.
     pub key: usize,
 }
 
@@ -36,40 +36,26 @@ pub struct Batch {
     pub slots: Vec<ArgVec>,
     pub used: usize,
     bytes: usize,
-    /// Placement of the first keys, and of keys beyond the first (MGET).
-    pub keys: Vec<(Db, u64)>,
-    /// What the passes have seen of these keys.
+    /// What the passes have seen of the first keys, and of keys beyond the first (MGET).
     pub fetches: Vec<Fetch>,
     /// Keys of the requests that were pushed.
     keys_before: usize,
 }
 
-impl Batch {
-    pub fn new() -> Batch {
+impl Default for Batch {
+    fn default() -> Batch {
         Batch {
             entries: Vec::with_capacity(2 * BATCH_COMMANDS),
             slots: (0..BATCH_COMMANDS).map(|_| ArgVec::new()).collect(),
             used: 0,
             bytes: 0,
-            keys: Vec::with_capacity(BATCH_COMMANDS + BATCH_EXTRA_KEYS),
             fetches: Vec::with_capacity(BATCH_COMMANDS + BATCH_EXTRA_KEYS),
             keys_before: 0,
         }
     }
+}
 
-    /// Stands in while the real one is lent out; allocates nothing.
-    pub fn empty() -> Batch {
-        Batch {
-            entries: Vec::new(),
-            slots: Vec::new(),
-            used: 0,
-            bytes: 0,
-            keys: Vec::new(),
-            fetches: Vec::new(),
-            keys_before: 0,
-        }
-    }
-
+impl Batch {
     #[inline]
     pub fn is_full(&self) -> bool {
         self.used == BATCH_COMMANDS || self.bytes >= BATCH_BYTES
@@ -81,14 +67,14 @@ impl Batch {
     }
 
     /// Keeps the request whose arguments were just parsed into slot `used`, and whose keys are the
-    /// last of `keys`.
+    /// last of `fetches`.
     #[inline(always)]
     pub fn push(&mut self, token: Token, request: Request, start: usize, end: usize) {
         let what = What::Run { slot: self.used, request };
         self.used += 1;
         self.bytes += end - start;
         self.entries.push(Entry { token, what, start, end, key: self.keys_before });
-        self.keys_before = self.keys.len();
+        self.keys_before = self.fetches.len();
     }
 
     /// The last entry is a request of this connection: its END is yet to come.
@@ -103,7 +89,7 @@ impl Batch {
 
     pub fn clear(&mut self) {
         self.entries.clear();
-        self.keys.clear();
+        self.fetches.clear();
         self.keys_before = 0;
         self.used = 0;
         self.bytes = 0;

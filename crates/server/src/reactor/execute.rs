@@ -29,11 +29,8 @@ impl Reactor {
         if self.batch.is_empty() {
             return;
         }
-        // A loop of its own, and not while parsing: so short that the processor has the chains of
-        // loads (shard, directory, line) of many keys under way at once.
-        let (session, batch) = (&self.session, &mut self.batch);
-        batch.fetches.clear();
-        batch.fetches.extend(batch.keys.iter().map(|(db, hash)| session.fetch_line(*db, *hash)));
+        let mut batch = std::mem::replace(&mut self.batch, self.spare.take().unwrap_or_default());
+        let session = &self.session;
         // Most items are named by their home line; for the others the stash line is on its way
         // by the time that all have been looked at.
         self.stashed.clear();
@@ -45,10 +42,7 @@ impl Reactor {
         for &number in &self.stashed {
             session.fetch_stashed(&mut batch.fetches[number]);
         }
-        for fetch in &batch.fetches {
-            session.fetch_rest(fetch);
-        }
-        let batch = std::mem::replace(&mut self.batch, Batch::empty());
+        session.fetch_rest(&batch.fetches);
         let is_sampled =
             batch.used <= SAMPLE_ALWAYS_UP_TO || self.batches.is_multiple_of(SAMPLE_BATCHES);
         self.batches += 1;
@@ -68,8 +62,8 @@ impl Reactor {
             let weight = if batch.used <= SAMPLE_ALWAYS_UP_TO { 1 } else { SAMPLE_BATCHES };
             self.share_time(&batch.entries, stopwatch.ns() / batch.used as u64, weight);
         }
-        self.batch = batch;
-        self.batch.clear();
+        batch.clear();
+        self.spare = Some(batch);
         if std::mem::take(&mut self.wrote) {
             self.server.announce_changes();
         }

@@ -65,7 +65,9 @@ pub struct Reactor {
     /// The input of all connections, one after the other; `fill` bytes belong to the batch.
     hot: Vec<u8>,
     fill: usize,
-    batch: Batch,
+    batch: Box<Batch>,
+    /// The batch that was run last, empty: requests are gathered in one while the other runs.
+    spare: Option<Box<Batch>>,
     /// How some requests of late began, and their commands.
     known: [Option<(Repeat, &'static Row)>; 4],
     /// The output of the connection whose requests run now.
@@ -127,7 +129,8 @@ impl Reactor {
             deadlines: wait::Deadlines::default(),
             hot: vec![0; HOT_INPUT_BYTES],
             fill: 0,
-            batch: Batch::new(),
+            batch: Box::default(),
+            spare: None,
             known: [None; 4],
             out: Vec::with_capacity(HOT_INPUT_BYTES),
             now: clock::unix_ms(),

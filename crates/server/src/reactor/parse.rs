@@ -1,4 +1,4 @@
-//! From received bytes to requests in the batch, with the placement of their keys.
+//! From received bytes to requests in the batch; first pass: their index lines are asked for.
 
 use super::Reactor;
 use super::request::{Broken, Request};
@@ -9,7 +9,7 @@ use crate::listener::Door;
 use dolium_commands::dispatch::{self, Prepared};
 use dolium_commands::http as http_commands;
 use dolium_commands::memcache as memcache_commands;
-use dolium_engine::{Db, Session};
+use dolium_engine::{Db, Fetch, Session};
 use dolium_protocol::Parse;
 use dolium_protocol::detect::{Detected, Protocol, detect, detect_memcached};
 use dolium_protocol::http::Method;
@@ -100,7 +100,7 @@ impl Reactor {
                 if consumed != 0 && authenticated {
                     let args = slot.view(&input[at..end]);
                     let prepared = dispatch::prepare_repeat(engine, row, &args);
-                    note_keys(&self.session, db, &prepared, &args, &mut self.batch.keys);
+                    fetch_lines(&self.session, db, &prepared, &args, &mut self.batch.fetches);
                     self.batch.push(token, Request::Redis(prepared), at, at + consumed);
                     at += consumed;
                     continue;
@@ -117,7 +117,7 @@ impl Reactor {
                             self.known[Repeat::place_of(input)] =
                                 Some((Repeat::of(input, slot), row));
                         }
-                        note_keys(&self.session, db, &prepared, &args, &mut self.batch.keys);
+                        fetch_lines(&self.session, db, &prepared, &args, &mut self.batch.fetches);
                         self.batch.push(token, Request::Redis(prepared), at, at + consumed);
                     }
                     at += consumed;
@@ -166,8 +166,9 @@ impl Reactor {
                 memcache::Parsed::Complete { request, consumed } => {
                     if request != memcache::Request::Nothing {
                         memcache_commands::prepare(&self.session, &request, |hash| {
-                            if self.batch.keys.len() < BATCH_COMMANDS + BATCH_EXTRA_KEYS {
-                                self.batch.keys.push((MEMCACHE_DB, hash));
+                            if self.batch.fetches.len() < BATCH_COMMANDS + BATCH_EXTRA_KEYS {
+                                let fetch = self.session.fetch_line(MEMCACHE_DB, hash);
+                                self.batch.fetches.push(fetch);
                             }
                         });
                         let request = Request::Memcache { is_write: may_write(&request) };
@@ -206,7 +207,7 @@ impl Reactor {
             match binary::parse(&input[at..end], &self.memcache_limits) {
                 binary::Parsed::Complete { request, consumed } => {
                     memcache_commands::prepare_binary(&self.session, &request, |hash| {
-                        self.batch.keys.push((MEMCACHE_DB, hash));
+                        self.batch.fetches.push(self.session.fetch_line(MEMCACHE_DB, hash));
                     });
                     if let binary::Operation::Refused { skip, .. } = request.operation {
                         connection.skipping = skip;
@@ -236,7 +237,7 @@ impl Reactor {
             match http::parse(&input[at..end], &self.http_limits, state) {
                 http::Parsed::Complete { request, consumed } => {
                     if let Some((db, hash)) = http_commands::prepare(&self.session, &request) {
-                        self.batch.keys.push((db, hash));
+                        self.batch.fetches.push(self.session.fetch_line(db, hash));
                     }
                     let is_write = !matches!(request.method, Method::Get | Method::Head);
                     self.batch.push(token, Request::Http { is_write }, at, at + consumed);
@@ -269,24 +270,35 @@ fn may_write(request: &memcache::Request<'_>) -> bool {
     ) && !matches!(request, memcache::Request::Meta(c) if c.verb == Verb::Debug)
 }
 
-/// Notes the request's keys, whose memory is asked for when the batch runs.
+/// First pass: the index lines of the request's keys are asked for.
 #[inline(always)]
-fn note_keys(
+fn fetch_lines(
     session: &Session,
     db: Db,
     prepared: &Prepared,
     args: &Args<'_>,
-    keys: &mut Vec<(Db, u64)>,
+    fetches: &mut Vec<Fetch>,
 ) {
     let Some(hash) = prepared.key_hash() else { return };
-    keys.push((db, hash));
+    fetches.push(session.fetch_line(db, hash));
     if prepared.row().is_some_and(|row| row.keys.last != 1) {
-        for key in prepared.other_keys(args) {
-            if keys.len() >= BATCH_COMMANDS + BATCH_EXTRA_KEYS {
-                return;
-            }
-            let hash = session.engine().key(key).hash();
-            keys.push((db, hash));
+        fetch_other_lines(session, db, prepared, args, fetches);
+    }
+}
+
+/// The same for the keys beyond the first.
+#[cold]
+fn fetch_other_lines(
+    session: &Session,
+    db: Db,
+    prepared: &Prepared,
+    args: &Args<'_>,
+    fetches: &mut Vec<Fetch>,
+) {
+    for key in prepared.other_keys(args) {
+        if fetches.len() >= BATCH_COMMANDS + BATCH_EXTRA_KEYS {
+            return;
         }
+        fetches.push(session.fetch_line(db, session.engine().key(key).hash()));
     }
 }

@@ -8,6 +8,7 @@ use crate::redis::string::string;
 use dolium_engine::{Key, Kind};
 use dolium_protocol::resp::RespWriter;
 
+#[inline(always)]
 pub fn get(ctx: &mut Context<'_>, call: &Call<'_>) -> Outcome {
     let version = ctx.client.resp;
     let (db, key) = (ctx.client.db, call.key());
