@@ -7,6 +7,12 @@
 //! misses/     the floor of an attached read: pairs of cache misses
 //! stores/     child processes under test, pinned, and the CPU time that they use
 //! compare/    interleaved rounds over several stores, and the table that they end in
+//! experiment/ the published experiments as data, read from `experiments/*.toml`
+//! run/        runs an experiment: one file for each kind of it
+//! probes/     what the system says of a store meanwhile
+//! statistics/ medians with intervals, tests of a difference, the machine's noise
+//! report/     what is left on disk: JSON, CSV, SVG and one page
+//! attached    the loop of a process that is attached to a store's memory
 //! cli/        `dolium lab ...`
 //! ```
 //!

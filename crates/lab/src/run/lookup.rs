@@ -17,6 +17,8 @@ pub fn run(records: u32, seconds: f64, directory: &Path) -> Result<(Visit, Visit
     let said = Command::new("python3")
         .arg(&program)
         .args([records.to_string(), seconds.to_string()])
+        // All of Spark's processes must agree where a text belongs.
+        .env("PYTHONHASHSEED", "0")
         .stdin(Stdio::null())
         .output()
         .map_err(|error| LabError::system("run Spark", error))?;

@@ -39,6 +39,8 @@ pub fn run(graph: &Graph, iterations: usize, directory: &Path) -> Result<Visit, 
         .arg(&program)
         .arg(&file)
         .arg(iterations.to_string())
+        // All of Spark's processes must agree where a text belongs.
+        .env("PYTHONHASHSEED", "0")
         .stdin(Stdio::null())
         .output()
         .map_err(|error| LabError::system("run Spark", error))?;
