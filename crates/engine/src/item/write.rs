@@ -54,6 +54,7 @@ pub(crate) fn write_plain_item(words: Mem<'_>, at: usize, head: &Head, key: &[u8
             deadline: crate::verbs::NEVER,
             unique: 0,
             client_flags: 0,
+            used_s: 0,
             key,
             value: [value, b"", b""],
         };
