@@ -23,6 +23,7 @@ pub enum Counter {
     Evicted,
     Splits,
     Moved,
+    MovedAbove,
 }
 
 impl Counter {
@@ -44,6 +45,8 @@ pub struct Statistics {
     pub splits: u64,
     /// Items moved by compaction.
     pub moved: u64,
+    /// Of these, those above the size that [`Engine::count_moves_above`] was told.
+    pub moved_above: u64,
 }
 
 impl Statistics {
@@ -58,6 +61,7 @@ impl Statistics {
             evicted: sum(Counter::Evicted),
             splits: sum(Counter::Splits),
             moved: sum(Counter::Moved),
+            moved_above: sum(Counter::MovedAbove),
         }
     }
 
@@ -72,6 +76,7 @@ impl Statistics {
             evicted: self.evicted - before.evicted,
             splits: self.splits - before.splits,
             moved: self.moved - before.moved,
+            moved_above: self.moved_above - before.moved_above,
         }
     }
 }
@@ -133,8 +138,11 @@ impl Session {
         self.count(Counter::Evicted, 1);
     }
 
-    pub(crate) fn count_moved(&self) {
+    pub(crate) fn count_moved(&self, bytes: usize) {
         self.count(Counter::Moved, 1);
+        if bytes as u64 > self.engine().moves_counted_above() {
+            self.count(Counter::MovedAbove, 1);
+        }
     }
 
     pub(crate) fn count_split(&self) {

@@ -112,6 +112,7 @@ pub struct Engine {
     departures: Hook,
     /// Items with less time left than this are not evicted; 0: there are none.
     spared_ms: AtomicU64,
+    moves_above: AtomicU64,
     /// Where the counters stood at the last CONFIG RESETSTAT.
     statistics_reset_at: Mutex<Statistics>,
 }
@@ -164,6 +165,7 @@ impl Engine {
             large: Order::default(),
             departures: Hook::default(),
             spared_ms: AtomicU64::new(0),
+            moves_above: AtomicU64::new(u64::MAX),
             statistics_reset_at: Mutex::default(),
         });
         Ok(engine)
@@ -237,6 +239,15 @@ impl Engine {
     /// Items with less than this left to live are not evicted: they go by themselves soon.
     pub fn spare_short_lived(&self, ms: u64) {
         self.spared_ms.store(ms, Relaxed);
+    }
+
+    /// Has compaction count the items above this size that it moves.
+    pub fn count_moves_above(&self, bytes: u64) {
+        self.moves_above.store(bytes, Relaxed);
+    }
+
+    pub(crate) fn moves_counted_above(&self) -> u64 {
+        self.moves_above.load(Relaxed)
     }
 
     /// Committed bytes that no block can lie in: headers, sessions' slots, descriptors.

@@ -155,6 +155,7 @@ pub struct Process {
     pub crawls: u64,
     pub slabs_moved: u64,
     pub moved_blocks: u64,
+    pub moved_in_chunks: u64,
     pub reassign_evictions: u64,
     /// Most memory that was ever in pages.
     pub pages_bytes: u64,

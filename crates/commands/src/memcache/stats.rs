@@ -151,7 +151,7 @@ fn general(context: &McContext<'_>, lines: &mut Lines) {
     lines.add("hash_is_expanding", 0);
     if fixed.slab_reassign {
         lines.add("slab_reassign_rescues", process.moved_blocks);
-        lines.add("slab_reassign_chunk_rescues", 0);
+        lines.add("slab_reassign_chunk_rescues", process.moved_in_chunks);
         lines.add("slab_reassign_evictions_nomem", process.reassign_evictions);
         lines.add("slab_reassign_inline_reclaim", 0);
         lines.add("slab_reassign_busy_items", 0);

@@ -45,6 +45,15 @@ impl Session {
         gained
     }
 
+    /// Empties some pages, so many turns of it: what lies free in them becomes free for any size.
+    pub fn gather(&self, turns: usize, now: Millis) {
+        for _ in 0..turns {
+            if !self.compact_for(0, now) {
+                return;
+            }
+        }
+    }
+
     /// Moves everything out of a page or an extent. `Some(bytes moved)`: it is free now.
     pub(crate) fn empty(&self, drain: Drain, no_place: NoPlace, now: Millis) -> Option<u64> {
         let allocator = self.engine().allocator();
@@ -109,7 +118,7 @@ impl Session {
         }
         spot.bucket().set_reference(spot.slot, new);
         spot.bucket().bump_version();
-        self.count_moved();
+        self.count_moved(size);
         self.engine().note_large_moved((spot.item.at / 8) as u32, new, size);
         self.give_item((spot.item.at / 8) as u32, size);
         size as u64

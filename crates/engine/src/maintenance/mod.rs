@@ -90,13 +90,12 @@ impl Session {
         if self.engine().policy() == Policy::NoEviction {
             return;
         }
-        // Large items lie so that a page for small ones may be lacking although there is room enough;
-        // whoever stores a small one sees to that.
-        let is_short = || match self.is_mostly_large() {
-            true => !self.has_reserve(0),
-            false => !self.has_room(0),
-        };
-        while go_on() && is_short() {
+        // Among large items one that goes without need is missed, and whoever stores one makes room
+        // for exactly that.
+        if self.is_mostly_large() {
+            return;
+        }
+        while go_on() && !self.has_room(0) {
             // One at a time where there are few: they are large.
             let many = (self.engine().item_count() / 1024).clamp(1, 64) as usize;
             let evicted = match many {

@@ -92,8 +92,9 @@ impl Session {
                 }
                 continue;
             }
-            // Small and large ones take turns when a small one is to be stored among large ones.
-            let is_turn = bytes > BLOCK_MAX || round % 2 == 1 && self.is_mostly_large();
+            // A small one among large ones takes the place of another small one, if the hand meets
+            // some; else large ones go in their order, which lie side by side, until a page is free.
+            let is_turn = bytes > BLOCK_MAX || round >= 2 && self.is_mostly_large();
             if is_few && is_turn && self.evict_large(now) {
                 self.slot().flush();
                 continue;

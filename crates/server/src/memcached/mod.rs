@@ -97,6 +97,9 @@ impl Server {
                 server.tell_eviction(gone, class);
             }
         });
+        // In Memcached's view such an item lies in several chunks.
+        let chunk = self.memcached.settings.fixed.slab_chunk_max as u64;
+        self.engine.count_moves_above(chunk);
         self.apply_live();
     }
 

@@ -11,6 +11,8 @@ use std::sync::PoisonError;
 use std::sync::atomic::Ordering::Relaxed;
 
 const STEP_KEYS: usize = 256;
+/// Turns of compaction by which the evicted items' places become whole pages.
+const GATHER_TURNS: usize = 4;
 
 impl Server {
     pub fn take_page(&self, session: &Session, from: i64, to: usize, now: Millis) -> &'static str {
@@ -45,6 +47,7 @@ impl Server {
             let key = session.engine().key(key);
             evicted += u64::from(session.write(db, &key, now).remove(db, &key, Event::Evicted));
         }
+        session.gather(GATHER_TURNS, now);
         let counts = &self.memcached.counts;
         counts.reassign_evictions.fetch_add(evicted, Relaxed);
         counts.slabs_moved.fetch_add(1, Relaxed);
