@@ -45,12 +45,12 @@ impl Session {
         gained
     }
 
-    /// Empties some pages, so many turns of it: what lies free in them becomes free for any size.
-    pub fn gather(&self, turns: usize, now: Millis) {
-        for _ in 0..turns {
-            if !self.compact_for(0, now) {
-                return;
-            }
+    /// Takes a page from blocks of this size: what is in it is moved, or evicted where there is no
+    /// other place. True: its memory is free for any size.
+    pub fn take_page_of(&self, bytes: usize, now: Millis) -> bool {
+        match self.engine().allocator().emptiest_page(bytes) {
+            Some(page) => self.empty(Drain::Page(page), NoPlace::Evict, now).is_some(),
+            None => false,
         }
     }
 

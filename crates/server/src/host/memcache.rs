@@ -60,7 +60,7 @@ impl memcache::Server for Server {
             moved_in_chunks: engine.moved_above,
             reassign_evictions: counts.reassign_evictions.load(Relaxed),
             pages_bytes: pages + self.memcached.settings.fixed.initial_bytes,
-            pool_bytes: pages.saturating_sub(memory.item_pages),
+            pool_bytes: self.max_memory().saturating_sub(memory.item_pages),
             hash_power: counts.hash_power.load(Relaxed),
             hash_bytes: memory.index,
         }

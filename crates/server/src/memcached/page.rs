@@ -11,8 +11,6 @@ use std::sync::PoisonError;
 use std::sync::atomic::Ordering::Relaxed;
 
 const STEP_KEYS: usize = 256;
-/// Turns of compaction by which the evicted items' places become whole pages.
-const GATHER_TURNS: usize = 4;
 
 impl Server {
     pub fn take_page(&self, session: &Session, from: i64, to: usize, now: Millis) -> &'static str {
@@ -29,12 +27,13 @@ impl Server {
             return "NOSPARE source class has no spare pages";
         }
         let mut doomed = Vec::new();
-        let (mut cursor, mut bytes) = (0, 0);
+        let (mut cursor, mut bytes, mut block_bytes) = (0, 0, 0);
         loop {
             cursor = session.scan(db, cursor, STEP_KEYS, now, |key, found| {
                 let size = classes.item_bytes(key.len(), found.len, found.flags != 0);
                 if bytes < PAGE_BYTES && classes.class_of(size) == from {
                     bytes += size as u64;
+                    block_bytes = found.block_bytes;
                     doomed.push(key.to_vec());
                 }
             });
@@ -47,7 +46,8 @@ impl Server {
             let key = session.engine().key(key);
             evicted += u64::from(session.write(db, &key, now).remove(db, &key, Event::Evicted));
         }
-        session.gather(GATHER_TURNS, now);
+        // What the evicted ones have left free takes the items of a whole page in.
+        session.take_page_of(block_bytes, now);
         let counts = &self.memcached.counts;
         counts.reassign_evictions.fetch_add(evicted, Relaxed);
         counts.slabs_moved.fetch_add(1, Relaxed);
