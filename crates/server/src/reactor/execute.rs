@@ -47,6 +47,7 @@ impl Reactor {
             batch.used <= SAMPLE_ALWAYS_UP_TO || self.batches.is_multiple_of(SAMPLE_BATCHES);
         self.batches += 1;
         let stopwatch = is_sampled.then(Stopwatch::start);
+        self.sending_ns = is_sampled.then_some(0);
         let mut rest = batch.entries.as_slice();
         while let Some(first) = rest.first() {
             let len = rest.iter().position(|e| e.token != first.token).unwrap_or(rest.len());
@@ -60,7 +61,9 @@ impl Reactor {
             && batch.used > 0
         {
             let weight = if batch.used <= SAMPLE_ALWAYS_UP_TO { 1 } else { SAMPLE_BATCHES };
-            self.share_time(&batch.entries, stopwatch.ns() / batch.used as u64, weight);
+            // What sending took is not the commands' time.
+            let ns = stopwatch.ns().saturating_sub(self.sending_ns.unwrap_or(0));
+            self.share_time(&batch.entries, ns / batch.used as u64, weight);
         }
         batch.clear();
         self.spare = Some(batch);
@@ -112,7 +115,11 @@ impl Reactor {
         connection.restore_held();
         let waits = connection.hold == Hold::Wait;
         if has_end {
+            let stopwatch = self.sending_ns.is_some().then(Stopwatch::start);
             self.settle(run[0].token);
+            if let (Some(stopwatch), Some(ns)) = (stopwatch, &mut self.sending_ns) {
+                *ns += stopwatch.ns();
+            }
         }
         if waits {
             self.begin_wait(run[0].token);

@@ -85,6 +85,8 @@ pub struct Reactor {
     /// See [`crate::statistics::row_trait`].
     traits: Vec<u8>,
     batches: u64,
+    /// How long sending has taken while the running batch is timed.
+    sending_ns: Option<u64>,
     /// Keys of the running batch whose items lie in stash lines, by number.
     stashed: Vec<usize>,
     published: Published,
@@ -142,6 +144,7 @@ impl Reactor {
             config_version: u64::MAX,
             traits: crate::statistics::row_traits(),
             batches: 0,
+            sending_ns: None,
             stashed: Vec::with_capacity(64),
             published: Published::default(),
             wrote: false,
