@@ -1,26 +1,23 @@
 //! A session: one thread's handle on the engine, with its magazines of free blocks and its
 //! counters. Reads are here; changes go through a [`crate::Guard`].
 
+mod many;
+mod passes;
+
 use crate::alloc::{PageKind, SessionSlot};
 use crate::arena::{Mem, Ref};
 use crate::counters::Counter;
 use crate::engine::Engine;
 use crate::guard::Guard;
-use crate::index::batch::{Fetch, TypicalBytes};
+use crate::index::batch::TypicalBytes;
 use crate::index::bucket::META_FREQUENCY;
-use crate::index::read::{Evidence, Hit, Shown, View, step};
+use crate::index::read::{Hit, View};
 use crate::packed::Packed;
-use crate::sync::atomics::{AtomicBool, spin_turn};
+use crate::sync::atomics::AtomicBool;
 use crate::sync::lock;
 use crate::verbs::*;
 use std::cell::{Cell, RefCell};
 use std::sync::Arc;
-
-/// Attempts of an optimistic read of several keys before it takes the locks.
-const READ_MANY_ATTEMPTS: usize = 16;
-
-/// What a read of one of several keys went by: the shard's mark of writes of several, and the rest.
-type Looked<'a> = (u64, Option<Evidence<'a>>, Option<Shown<'a>>);
 
 /// One thread's handle on the engine. It can move to another thread, not be shared.
 #[derive(Debug)]
@@ -132,107 +129,6 @@ impl Session {
     /// Counts as a use (TOUCH). False: no such key.
     pub fn touch(&self, db: Db, key: &Key<'_>, now: Millis) -> bool {
         self.look(db, key, now, |_| ()).is_some()
-    }
-
-    /// Several keys as of one moment. `head(i, found, out)` is called for every key, present or
-    /// not, before its value is appended; all of it may be repeated.
-    pub fn get_many(
-        &self,
-        db: Db,
-        keys: &[Key<'_>],
-        now: Millis,
-        out: &mut Vec<u8>,
-        mut head: impl FnMut(usize, Option<&Found>, &mut Vec<u8>),
-    ) {
-        let start = out.len();
-        if !self.in_transaction() {
-            let mut evidence: Vec<Looked<'_>> = Vec::with_capacity(keys.len());
-            for _ in 0..READ_MANY_ATTEMPTS {
-                out.truncate(start);
-                evidence.clear();
-                if self.read_all(db, keys, now, out, &mut head, &mut evidence)
-                    && self.all_hold(db, keys, &evidence)
-                {
-                    self.count_many(db, keys, now);
-                    return;
-                }
-                spin_turn();
-            }
-        }
-        // Writers are too quick, or the locks are ours anyway.
-        out.truncate(start);
-        let places: Vec<(Db, u64)> = keys.iter().map(|key| (db, key.hash)).collect();
-        let _guard = self.write_many(&places, now);
-        let mut unused = Vec::new();
-        let complete = self.read_all(db, keys, now, out, &mut head, &mut unused);
-        debug_assert!(complete, "nothing can change under the locks");
-    }
-
-    /// False: something was seen that cannot be.
-    fn read_all<'e>(
-        &'e self,
-        db: Db,
-        keys: &[Key<'_>],
-        now: Millis,
-        out: &mut Vec<u8>,
-        head: &mut impl FnMut(usize, Option<&Found>, &mut Vec<u8>),
-        evidence: &mut Vec<Looked<'e>>,
-    ) -> bool {
-        let view = self.view();
-        for (index, key) in keys.iter().enumerate() {
-            let several = view.shard_of(view.root_of(db), key.hash).several();
-            let Some((hit, seen)) = view.probe(db, key) else { return false };
-            let mut shown = None;
-            match hit.filter(|hit| !hit.item.is_due(now)) {
-                None => head(index, None, out),
-                Some(hit) => {
-                    let (found, int) = hit.item.found(hit.line.meta(hit.slot));
-                    // A length from a block that is being reused could be anything up to the
-                    // arena's end: look before copying much.
-                    if found.len > 4096 && seen.is_some_and(|seen| !view.holds(db, &seen)) {
-                        return false;
-                    }
-                    head(index, Some(&found), out);
-                    if hit.item.head.is_string() {
-                        hit.item.copy_value(int, out);
-                    }
-                    shown = Some(Shown { hit, int, deadline: found.deadline });
-                }
-            }
-            evidence.push((several, seen, shown));
-        }
-        true
-    }
-
-    fn all_hold(&self, db: Db, keys: &[Key<'_>], evidence: &[Looked<'_>]) -> bool {
-        let view = self.view();
-        keys.iter().zip(evidence).all(|(key, (several, seen, shown))| {
-            let shard = view.shard_of(view.root_of(db), key.hash);
-            let unchanged = match seen {
-                Some(seen) => view.holds_exactly(db, seen, *shown),
-                None => shard.directory().is_empty(),
-            };
-            // Odd: a write of several keys was under way.
-            unchanged && step!(Several, several & 1 == 0 && shard.several() == *several)
-        })
-    }
-
-    /// Hits and misses of a read of several keys, once it has succeeded.
-    fn count_many(&self, db: Db, keys: &[Key<'_>], now: Millis) {
-        let view = self.view();
-        let mut hits = 0;
-        for key in keys {
-            if let Some((Some(hit), _)) = view.probe(db, key)
-                && !hit.item.is_due(now)
-            {
-                if hit.line.meta(hit.slot) & META_FREQUENCY < META_FREQUENCY {
-                    self.note_use(db, key, now);
-                }
-                hits += 1;
-            }
-        }
-        self.count(Counter::Hits, hits);
-        self.count(Counter::Misses, keys.len() as u64 - hits);
     }
 
     /// A read that counts as a use. `visit` gets the item unless it is absent or due.
@@ -355,89 +251,6 @@ impl Session {
             return None;
         }
         self.write(db, key, now).find(db, key)
-    }
-
-    /// First pass of a batch: loads of the directory, and the key's index line is asked for.
-    #[inline(always)]
-    pub fn fetch_line(&self, db: Db, hash: u64) -> Fetch {
-        let view = self.view();
-        view.fetch_line(view.root_of(db), hash)
-    }
-
-    /// Second pass: tags matched, and the item that they name is asked for. True: a third pass,
-    /// [`Session::fetch_stashed`], has something to do for this key.
-    #[inline(always)]
-    pub fn fetch_item(&self, fetch: &mut Fetch) -> bool {
-        self.view().fetch_item(fetch, self.typical_bytes.get())
-    }
-
-    /// Third pass, for keys of which `fetch_item` said so.
-    #[inline(always)]
-    pub fn fetch_stashed(&self, fetch: &mut Fetch) {
-        self.view().fetch_stashed(fetch, self.typical_bytes.get());
-    }
-
-    /// Last pass before the reads: asks for what is left of items that are longer than usual.
-    #[inline(always)]
-    pub fn fetch_rest(&self, fetches: &[Fetch]) {
-        let (view, typical) = (self.view(), self.typical_bytes.get());
-        let bytes = fetches.iter().map(|fetch| view.fetch_rest(fetch, typical)).sum();
-        self.typical_bytes.note(fetches.len(), bytes);
-    }
-
-    /// As [`Session::get`], by what the passes of a batch have seen of this key, as long as that
-    /// is still so. Returns the key's type.
-    #[inline(always)]
-    pub fn get_fetched(
-        &self,
-        fetch: &Fetch,
-        db: Db,
-        key: &Key<'_>,
-        now: Millis,
-        out: &mut Vec<u8>,
-        mut head: impl FnMut(&Found, &mut Vec<u8>),
-    ) -> Option<Kind> {
-        let start = out.len();
-        let met = self.view().read_fetched(db, fetch, key.bytes, |met| {
-            if met.item.is_due(now) {
-                return None;
-            }
-            let found = met.item.found(met.meta).0;
-            head(&found, out);
-            met.item.copy_value(0, out);
-            Some(found.frequency < META_FREQUENCY || self.is_first_use_in_second(&found, now))
-        });
-        match met {
-            Some(Some(is_news)) => {
-                if is_news {
-                    self.note_use(db, key, now);
-                }
-                self.count(Counter::Hits, 1);
-                Some(Kind::String)
-            }
-            _ => {
-                out.truncate(start);
-                self.get_from_the_start(db, key, now, out, &mut head)
-            }
-        }
-    }
-
-    #[cold]
-    #[inline(never)]
-    fn get_from_the_start(
-        &self,
-        db: Db,
-        key: &Key<'_>,
-        now: Millis,
-        out: &mut Vec<u8>,
-        head: &mut dyn FnMut(&Found, &mut Vec<u8>),
-    ) -> Option<Kind> {
-        self.get(db, key, now, out, head).map(|found| found.kind)
-    }
-
-    #[inline(always)]
-    fn is_first_use_in_second(&self, found: &Found, now: Millis) -> bool {
-        (found.unique != 0 || found.flags != 0) && found.last_use_s != (now / 1000) as u32
     }
 
     /// Raises `flag` at the next change of the key (also by expiry, FLUSHDB, SWAPDB).

@@ -1,0 +1,93 @@
+//! The passes of a batch: what later reads will need is asked for while others are prepared, and
+//! what a pass has seen of a key is kept for the next (see `index/batch.rs`).
+
+use super::Session;
+use crate::counters::Counter;
+use crate::index::batch::Fetch;
+use crate::index::bucket::META_FREQUENCY;
+use crate::verbs::*;
+
+impl Session {
+    /// First pass of a batch: loads of the directory, and the key's index line is asked for.
+    #[inline(always)]
+    pub fn fetch_line(&self, db: Db, hash: u64) -> Fetch {
+        let view = self.view();
+        view.fetch_line(view.root_of(db), hash)
+    }
+
+    /// Second pass: tags matched, and the item that they name is asked for. True: a third pass,
+    /// [`Session::fetch_stashed`], has something to do for this key.
+    #[inline(always)]
+    pub fn fetch_item(&self, fetch: &mut Fetch) -> bool {
+        self.view().fetch_item(fetch, self.typical_bytes.get())
+    }
+
+    /// Third pass, for keys of which `fetch_item` said so.
+    #[inline(always)]
+    pub fn fetch_stashed(&self, fetch: &mut Fetch) {
+        self.view().fetch_stashed(fetch, self.typical_bytes.get());
+    }
+
+    /// Last pass before the reads: asks for what is left of items that are longer than usual.
+    #[inline(always)]
+    pub fn fetch_rest(&self, fetches: &[Fetch]) {
+        let (view, typical) = (self.view(), self.typical_bytes.get());
+        let bytes = fetches.iter().map(|fetch| view.fetch_rest(fetch, typical)).sum();
+        self.typical_bytes.note(fetches.len(), bytes);
+    }
+
+    /// As [`Session::get`], by what the passes of a batch have seen of this key, as long as that
+    /// is still so. Returns the key's type.
+    #[inline(always)]
+    pub fn get_fetched(
+        &self,
+        fetch: &Fetch,
+        db: Db,
+        key: &Key<'_>,
+        now: Millis,
+        out: &mut Vec<u8>,
+        mut head: impl FnMut(&Found, &mut Vec<u8>),
+    ) -> Option<Kind> {
+        let start = out.len();
+        let met = self.view().read_fetched(db, fetch, key.bytes, |met| {
+            if met.item.is_due(now) {
+                return None;
+            }
+            let found = met.item.found(met.meta).0;
+            head(&found, out);
+            met.item.copy_value(0, out);
+            Some(found.frequency < META_FREQUENCY || self.is_first_use_in_second(&found, now))
+        });
+        match met {
+            Some(Some(is_news)) => {
+                if is_news {
+                    self.note_use(db, key, now);
+                }
+                self.count(Counter::Hits, 1);
+                Some(Kind::String)
+            }
+            _ => {
+                out.truncate(start);
+                self.get_from_the_start(db, key, now, out, &mut head)
+            }
+        }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn get_from_the_start(
+        &self,
+        db: Db,
+        key: &Key<'_>,
+        now: Millis,
+        out: &mut Vec<u8>,
+        head: &mut dyn FnMut(&Found, &mut Vec<u8>),
+    ) -> Option<Kind> {
+        self.get(db, key, now, out, head).map(|found| found.kind)
+    }
+
+    #[inline(always)]
+    fn is_first_use_in_second(&self, found: &Found, now: Millis) -> bool {
+        (found.unique != 0 || found.flags != 0) && found.last_use_s != (now / 1000) as u32
+    }
+}
