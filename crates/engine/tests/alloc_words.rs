@@ -59,6 +59,20 @@ fn the_last_bytes_of_the_arena_can_be_reached() {
     }
 }
 
+#[test]
+#[cfg_attr(miri, ignore = "memory is no larger than it must be there")]
+fn an_arena_beyond_all_references_is_refused() {
+    let options = ArenaOptions {
+        max_bytes: 4 << 20,
+        journal_bytes: REACH,
+        shards: 16,
+        databases: 1,
+        hash_seed: [1, 2],
+        uuid: [3, 4],
+    };
+    assert!(Arena::create(&options).is_err());
+}
+
 /// A reader follows words that may be out of date: wherever they lead, there is nothing but zeros.
 #[test]
 #[cfg_attr(miri, ignore = "memory is no larger than it must be there")]

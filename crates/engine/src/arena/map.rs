@@ -48,7 +48,10 @@ impl Mapping {
     pub fn new(fd: BorrowedFd<'_>, len: usize, writable: bool) -> io::Result<Mapping> {
         let spare = EXTENT as usize;
         let reach = (REACH + RUN_MAX) as usize;
-        debug_assert!(len <= reach);
+        // A longer file would be mapped over whatever lies behind the reservation.
+        if len as u64 > REACH {
+            return Err(io::ErrorKind::InvalidInput.into());
+        }
         // SAFETY: a fresh anonymous reservation at an address of the kernel's choice.
         let reserved = unsafe {
             rustix::mm::mmap_anonymous(
