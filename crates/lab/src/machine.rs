@@ -48,6 +48,14 @@ impl Machine {
     }
 }
 
+/// Bytes that programs can still take without swapping; none known is none.
+pub fn free_bytes() -> f64 {
+    let meminfo = fs::read_to_string("/proc/meminfo").unwrap_or_default();
+    let kib = after(&meminfo, "MemAvailable:")
+        .and_then(|text| text.split_ascii_whitespace().next()?.parse::<f64>().ok());
+    kib.unwrap_or(0.0) * 1024.0
+}
+
 /// Size of one core's second-level cache.
 pub fn l2_bytes() -> usize {
     let text = line("/sys/devices/system/cpu/cpu0/cache/index2/size");

@@ -167,6 +167,8 @@ fn cao16_is_as_published() {
     let growth: Vec<Vec<f64>> =
         named("cao16-table1").fill.iter().map(|case| case.published_growth.clone()).collect();
     assert_eq!(growth[1], [54_522.0, 168_753.0]);
+    let encodings = full("cao16-fig9");
+    assert!(encodings.record.iter().all(|record| record.bytes() == 1e9), "1 GB in each");
     let swapping = full("cao16-table2");
     assert_eq!(swapping.workload.keys, 10_000_000);
     assert!(swapping.fill.iter().all(|case| case.memory_share == 0.8), "10 GB into 8 GB");

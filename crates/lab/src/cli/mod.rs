@@ -4,7 +4,9 @@ mod difference;
 mod experiments;
 mod load;
 mod null;
+mod reports;
 mod run;
+mod suite;
 
 use std::ffi::OsString;
 use std::process::ExitCode;
@@ -27,7 +29,7 @@ enum Command {
     /// Run experiments and write a report
     Run(run::RunOptions),
     /// Write a run's report again from its results
-    Report(run::ReportOptions),
+    Report(reports::ReportOptions),
     /// Let stores take turns and compare CPU per operation; with two directories, compare two runs
     Compare(experiments::CompareOptions),
     /// Find the highest rate at which the 99th percentile stays under a bound

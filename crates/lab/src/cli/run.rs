@@ -1,13 +1,15 @@
-//! `dolium lab list`, `run`, `report`: experiments by name.
+//! `dolium lab list` and `run`: experiments by name.
 
 use std::path::PathBuf;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use clap::Args;
 
+use super::suite;
 use crate::experiment::{Kind, Length, STUDIES, catalogue};
 use crate::run::choice::Choice;
 use crate::run::live::{Live, duration, table};
+use crate::run::results::Results;
 use crate::run::{self, Order};
 use crate::stores::Surroundings;
 use crate::{LabError, interrupt, report};
@@ -47,8 +49,21 @@ impl ListOptions {
 #[derive(Args)]
 pub(super) struct RunOptions {
     /// Names of experiments (see `dolium lab list`), or files
-    #[arg(required = true)]
+    #[arg(required_unless_present = "all")]
     names: Vec<String>,
+    /// Every experiment of the list
+    #[arg(long, conflicts_with = "names")]
+    all: bool,
+    /// Minutes that all of them together may take, about: what takes longer is cut, shorter windows
+    /// first, then fewer repetitions, then fewer keys; the report says how far
+    #[arg(long)]
+    minutes: Option<f64>,
+    /// Keep the raw data of what ran to its end in this directory, compressed
+    #[arg(long, value_name = "DIR", num_args = 0..=1, default_missing_value = "lab/results")]
+    keep: Option<PathBuf>,
+    /// Leave out what is kept already
+    #[arg(long, requires = "keep")]
+    resume: bool,
     /// Minutes in place of hours: fewer settings, shorter windows
     #[arg(long, conflicts_with = "full")]
     quick: bool,
@@ -91,27 +106,38 @@ impl RunOptions {
             return Err(LabError::Options("a scale is a number above zero".into()));
         }
         // All names are looked up before anything is started: a slip costs no minutes.
-        let mut experiments = Vec::new();
-        for name in &self.names {
-            experiments.push(catalogue::find(name)?);
-        }
-        interrupt::install()?;
-        let mut live = Live::new();
-        let mut all = Vec::new();
-        let mut problem = None;
-        let directory = self.out.clone().unwrap_or_else(default_directory);
-        for mut experiment in experiments {
-            let name = experiment.name.clone();
+        let mut experiments = match self.all {
+            true => catalogue::all()?,
+            false => {
+                self.names.iter().map(|name| catalogue::find(name)).collect::<Result<_, _>>()?
+            }
+        };
+        for experiment in &mut experiments {
             for overrides in [&mut experiment.quick, &mut experiment.full] {
                 overrides.repetitions = self.repetitions.or(overrides.repetitions);
                 overrides.seconds = self.seconds.or(overrides.seconds);
             }
             experiment.load.repetitions = self.repetitions.unwrap_or(experiment.load.repetitions);
             experiment.load.seconds = self.seconds.unwrap_or(experiment.load.seconds);
+        }
+        let tasks = suite::tasks(experiments, length, self.scale, self.minutes);
+        interrupt::install()?;
+        let mut live = Live::new();
+        let mut all = Vec::new();
+        let mut problem = None;
+        let directory = self.out.clone().unwrap_or_else(default_directory);
+        for task in tasks {
+            if let (true, Some(kept)) = (self.resume, &self.keep)
+                && task.names().all(|name| report::is_kept(kept, name))
+            {
+                continue;
+            }
+            let name = task.experiment.name.clone();
             let order = Order {
-                experiment,
+                experiment: task.experiment,
                 length,
                 scale: self.scale,
+                budget: task.seconds,
                 stores: self.stores.clone(),
                 command: self.command(&name),
                 graph: self.graph.clone(),
@@ -119,15 +145,16 @@ impl RunOptions {
             let around = Surroundings::new(false, 1, self.dolium.clone())?;
             let (results, error) = run::run(&order, around, &mut live)?;
             live.clear();
-            println!("\n{}: {}\n", results.experiment.name, results.experiment.title);
-            print!("{}", table(&results).unwrap_or_default());
-            for line in report::finding::sentences(&results) {
-                println!("{line}");
+            let others = task.others.iter().map(|other| results.seen_as(other));
+            let mut measured: Vec<Results> = others.collect();
+            measured.insert(0, results);
+            for results in &measured {
+                tell(results);
             }
-            for line in report::finding::warnings(&results) {
-                println!("note: {line}");
+            if let (None, Some(kept)) = (&error, &self.keep) {
+                report::keep(kept, &measured)?;
             }
-            all.push(results);
+            all.append(&mut measured);
             // Written after each experiment: a later one that fails takes nothing along.
             report::write(&directory, &all)?;
             match error {
@@ -142,7 +169,11 @@ impl RunOptions {
                 }
             }
         }
-        println!("\nreport: {}", directory.join("index.html").display());
+        if all.is_empty() {
+            println!("all of them are kept already");
+        } else {
+            println!("\nreport: {}", directory.join("index.html").display());
+        }
         problem.map_or(Ok(()), Err)
     }
 
@@ -168,6 +199,12 @@ impl RunOptions {
         if let Some(seconds) = self.seconds {
             words.push(format!("--seconds {seconds}"));
         }
+        if let Some(minutes) = self.minutes {
+            // The experiment's own share is not what the user typed: the whole is repeated.
+            let whole = if self.all { "--all".into() } else { self.names.join(" ") };
+            words[0] = format!("dolium lab run {whole}");
+            words.push(format!("--minutes {minutes}"));
+        }
         if let Some(graph) = &self.graph {
             words.push(format!("--graph {}", graph.display()));
         }
@@ -175,37 +212,19 @@ impl RunOptions {
     }
 }
 
+/// What was found, for the terminal.
+fn tell(results: &Results) {
+    println!("\n{}: {}\n", results.experiment.name, results.experiment.title);
+    print!("{}", table(results).unwrap_or_default());
+    for line in report::finding::sentences(results) {
+        println!("{line}");
+    }
+    for line in report::finding::warnings(results) {
+        println!("note: {line}");
+    }
+}
+
 fn default_directory() -> PathBuf {
     let now = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs());
     PathBuf::from("lab-results").join(run::stamp(now))
-}
-
-#[derive(Args)]
-pub(super) struct ReportOptions {
-    /// A directory that `dolium lab run` or `--keep` wrote
-    directory: PathBuf,
-    /// Write the raw data compressed into this directory, in place of the page
-    #[arg(long, value_name = "DIR")]
-    keep: Option<PathBuf>,
-    /// Print the results as a section in Markdown, in place of the page
-    #[arg(long)]
-    markdown: bool,
-}
-
-impl ReportOptions {
-    pub fn run(&self) -> Result<(), LabError> {
-        let all = report::read(&self.directory)?;
-        if let Some(directory) = &self.keep {
-            report::keep(directory, &all)?;
-        }
-        if self.markdown {
-            print!("{}", report::markdown::text(&all));
-        }
-        if self.keep.is_some() || self.markdown {
-            return Ok(());
-        }
-        let page = report::write(&self.directory, &all)?;
-        println!("{}", page.display());
-        Ok(())
-    }
 }

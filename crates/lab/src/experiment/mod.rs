@@ -14,10 +14,12 @@
 //!
 //! The files lie in `experiments/` and are built into the program. `docs/lab.md` lists every field.
 
+pub mod budget;
 pub mod catalogue;
 mod load;
 mod plot;
 mod records;
+pub mod shared;
 pub mod sweep;
 mod workload;
 
@@ -125,6 +127,8 @@ pub struct Overrides {
     pub seconds: Option<f64>,
     pub warm_up: Option<f64>,
     pub repetitions: Option<usize>,
+    /// Records of every size (`kind = "memory"` and `"commands"`).
+    pub records: Option<u32>,
     /// Values of an axis in place of those of the file.
     #[serde(default)]
     pub sweep: BTreeMap<String, Vec<Setting>>,
@@ -191,6 +195,11 @@ impl Experiment {
         self.load.seconds = by.seconds.unwrap_or(self.load.seconds);
         self.load.warm_up = by.warm_up.unwrap_or(self.load.warm_up);
         self.load.repetitions = by.repetitions.unwrap_or(self.load.repetitions);
+        let records = by.records.into_iter();
+        let sizes = self.record.iter_mut().flat_map(|record| &mut record.sizes);
+        for (size, records) in sizes.zip(records.cycle()) {
+            size.records = records;
+        }
         for sweep in &mut self.sweep {
             if let Some(values) = by.sweep.get(sweep.axis.name()) {
                 sweep.values.clone_from(values);
@@ -201,15 +210,35 @@ impl Experiment {
 
     /// The experiment as `--quick` or `--full` has it, with all numbers of keys times `factor`.
     pub fn at(&self, length: Length, factor: f64) -> Self {
-        const LEAST_KEYS: f64 = 100.0;
         let mut changed = match length {
             Length::Quick => self.clone().changed(&self.quick),
             Length::Usual => self.clone(),
             Length::Full => self.clone().changed(&self.full),
         };
-        let keys = f64::from(changed.workload.keys) * factor;
-        changed.workload.keys = keys.max(LEAST_KEYS.min(f64::from(changed.workload.keys))) as u32;
+        changed.scale(factor);
         changed
+    }
+
+    /// Multiplies the numbers of keys and of the records that a memory is filled with.
+    fn scale(&mut self, factor: f64) {
+        const LEAST: f64 = 100.0;
+        let scaled = |count: u32| {
+            let count = f64::from(count);
+            (count * factor).max(LEAST.min(count)) as u32
+        };
+        self.workload.keys = scaled(self.workload.keys);
+        if self.kind == Kind::Memory {
+            for size in self.record.iter_mut().flat_map(|record| &mut record.sizes) {
+                size.records = scaled(size.records);
+            }
+        }
+        for sweep in self.sweep.iter_mut().filter(|sweep| sweep.axis == Axis::Keys) {
+            for value in &mut sweep.values {
+                if let Setting::Whole(keys) = value {
+                    *keys = u64::from(scaled(u32::try_from(*keys).unwrap_or(u32::MAX)));
+                }
+            }
+        }
     }
 }
 

@@ -56,6 +56,13 @@ pub struct RecordCommand {
 }
 
 impl Record {
+    /// Bytes of all its elements, in all its sizes.
+    pub fn bytes(&self) -> f64 {
+        let of =
+            |size: &Size| f64::from(size.records) * f64::from(size.elements) * size.bytes as f64;
+        self.sizes.iter().map(of).sum()
+    }
+
     /// `words` for records of `size`.
     pub fn template(&self, words: &[String], size: &Size) -> Template {
         Template {

@@ -3,6 +3,7 @@
 use std::fmt::Write as _;
 
 use super::finding;
+use crate::experiment::budget;
 use crate::run::figures;
 use crate::run::live::number;
 use crate::run::results::Results;
@@ -17,6 +18,30 @@ pub fn text(all: &[Results]) -> String {
     out
 }
 
+/// One row an experiment: what was found, and at which scale.
+pub fn summary(all: &[Results]) -> String {
+    let mut out = String::from("| experiment | found | scale |\n|---|---|---|\n");
+    for results in all {
+        let found = finding::sentences(results).join(" ");
+        let _ = writeln!(
+            out,
+            "| {} | {} | {} |",
+            results.experiment.name,
+            found.replace('|', "/"),
+            scale(results)
+        );
+    }
+    out
+}
+
+/// How far the run stayed below what was published.
+fn scale(results: &Results) -> String {
+    match budget::cuts(&results.experiment) {
+        cuts if cuts.is_empty() => "as published".into(),
+        cuts => cuts,
+    }
+}
+
 fn section(out: &mut String, results: &Results) -> std::fmt::Result {
     let asked = &results.experiment;
     writeln!(out, "### {}: {}\n", asked.name, asked.title)?;
@@ -26,7 +51,8 @@ fn section(out: &mut String, results: &Results) -> std::fmt::Result {
     for line in finding::warnings(results) {
         writeln!(out, "- *{line}*")?;
     }
-    writeln!(out, "- Published: {}\n", asked.published.found)?;
+    writeln!(out, "- Published: {}", asked.published.found)?;
+    writeln!(out, "- Scale: {}\n", scale(results))?;
     let stores = results.present();
     let heads = stores.join(" | ");
     writeln!(out, "| {} | {heads} |", figures::label(&asked.figure))?;

@@ -6,10 +6,12 @@
 //! DIR/NAME.json                  everything that was measured, reports are made from it
 //! DIR/NAME.csv                   one row a round
 //! DIR/NAME-1.svg ...             the plots
+//! KEPT/NAME.json.gz              what `keep` leaves: compact, and without names of places
 //! ```
 
 mod csv;
 pub mod finding;
+mod keep;
 pub mod markdown;
 mod page;
 pub mod svg;
@@ -85,6 +87,12 @@ pub fn read(place: &Path) -> Result<Vec<Results>, LabError> {
     Ok(all)
 }
 
+/// Whether `keep` left whole results of an experiment in a directory.
+pub fn is_kept(directory: &Path, name: &str) -> bool {
+    read(&directory.join(format!("{name}{PACKED}")))
+        .is_ok_and(|all| all.iter().all(|results| !results.interrupted))
+}
+
 /// Keeps a run's raw data compressed, one file an experiment; `read` takes them as they are.
 pub fn keep(directory: &Path, all: &[Results]) -> Result<(), LabError> {
     let doing = || format!("keep the results in {}", directory.display());
@@ -94,7 +102,7 @@ pub fn keep(directory: &Path, all: &[Results]) -> Result<(), LabError> {
         let name = format!("{}{PACKED}", results.experiment.name);
         let file = fs::File::create(directory.join(name)).map_err(failed)?;
         let mut packer = GzEncoder::new(file, Compression::best());
-        packer.write_all(json(results)?.as_bytes()).map_err(failed)?;
+        packer.write_all(json(&keep::compact(results))?.as_bytes()).map_err(failed)?;
         packer.finish().map_err(failed)?;
     }
     Ok(())

@@ -4,7 +4,7 @@
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 
 use super::{finding, svg};
-use crate::experiment::{Kind, Length, Plot};
+use crate::experiment::{Kind, Length, Plot, budget};
 use crate::run::figures;
 use crate::run::live::{duration, number};
 use crate::run::results::{Point, Results};
@@ -93,6 +93,10 @@ fn scale(results: &Results) -> String {
     if matches!(results.experiment.kind, Kind::Load | Kind::Quality | Kind::Mixed | Kind::Commands)
     {
         text.push_str(&format!(" of {} s", load.seconds));
+    }
+    let cuts = budget::cuts(&results.experiment);
+    if results.length == Length::Full && !cuts.is_empty() {
+        text.push_str(&format!("; less than published: {cuts}"));
     }
     text
 }

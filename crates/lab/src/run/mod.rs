@@ -31,7 +31,7 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use crate::LabError;
 use crate::experiment::sweep::Combination;
-use crate::experiment::{Experiment, Kind, Length, Setting};
+use crate::experiment::{Experiment, Kind, Length, Setting, budget};
 use crate::machine::Machine;
 use crate::statistics::Noise;
 use crate::stores::{Store, Surroundings, version};
@@ -49,6 +49,8 @@ pub struct Order {
     pub experiment: Experiment,
     pub length: Length,
     pub scale: f64,
+    /// Seconds that it may take, about; cut to fit if the length's own scale takes longer.
+    pub budget: Option<f64>,
     /// In place of the experiment's own stores.
     pub stores: Option<Vec<Choice>>,
     /// What the user typed, to be repeated.
@@ -72,16 +74,21 @@ pub fn run(
     around: Surroundings,
     live: &mut Live,
 ) -> Result<(Results, Option<LabError>), LabError> {
-    let experiment = order.experiment.at(order.length, order.scale);
+    let mut experiment = order.experiment.at(order.length, order.scale);
     let choices = match &order.stores {
         Some(choices) => choices.clone(),
         None => experiment.stores.iter().map(|name| name.parse()).collect::<Result<_, _>>()?,
     };
+    let mut scale = order.scale;
+    if let Some(seconds) = order.budget {
+        let memory = crate::machine::free_bytes();
+        scale *= budget::fit(&mut experiment, choices.len(), seconds, memory)?;
+    }
     let begun = Instant::now();
     let mut results = Results {
         experiment,
         length: order.length,
-        scale: order.scale,
+        scale,
         command: order.command.clone(),
         began: utc(SystemTime::now()),
         seconds: 0.0,

@@ -157,6 +157,31 @@ impl Results {
         self.points.iter().find(|point| point.store == store && point.settings == of.settings)
     }
 
+    /// The part of these measurements that another experiment looks at.
+    pub fn seen_as(&self, other: &Experiment) -> Self {
+        let mine = &self.experiment;
+        let mut seen = Self { experiment: other.clone(), ..self.clone() };
+        seen.experiment.workload = mine.workload.clone();
+        seen.experiment.sweep.clone_from(&mine.sweep);
+        seen.experiment.load.clone_from(&mine.load);
+        let cases: Vec<&str> = other.fill.iter().map(|case| case.name.as_str()).collect();
+        seen.points.retain(|point| {
+            let case = point.setting("case").map(ToString::to_string);
+            case.is_none_or(|case| cases.contains(&case.as_str()))
+        });
+        let takes_part = |label: &str| {
+            let left_out = mine.stores.iter().any(|name| name == label);
+            !left_out || other.stores.iter().any(|name| name == label)
+        };
+        seen.points.retain(|point| takes_part(&point.store));
+        seen.stores.retain(|entry| takes_part(&entry.label));
+        seen.notes.push(format!(
+            "The measurements are those of {}: one run that is looked at twice, as in the study.",
+            mine.name
+        ));
+        seen
+    }
+
     /// How a figure of one point stands to that of another store at the same settings. `among`
     /// comparisons are looked at together.
     pub fn judge(&self, one: &Point, other: &Point, figure: &str, among: usize) -> Judgement {
