@@ -112,10 +112,10 @@ mod tests {
         let begun = Instant::now();
         thread::sleep(Duration::from_millis(350));
         let moments = sampler.finish();
-        assert!((4..=6).contains(&moments.len()), "{}", moments.len());
+        assert!((2..=6).contains(&moments.len()), "{}", moments.len());
         let whole = over(&moments, (begun, begun + Duration::from_millis(300)), |moment| {
             moment.at.duration_since(moments[0].at).as_secs_f64()
         });
-        assert!((whole - 0.3).abs() < 0.01, "{whole}");
+        assert!((whole - 0.3).abs() < 0.03, "{whole}");
     }
 }
