@@ -106,14 +106,14 @@ impl Allocator {
     /// what is committed but in no page.
     #[inline]
     pub fn free_bytes(&self) -> u64 {
-        let growth = self.arena.limit().saturating_sub(self.arena.committed());
+        let growth = self.arena.uncommitted();
         growth + self.free_unit_bytes()
     }
 
     /// Whether a block of this size can be had now, as far as can be told without a lock. Blocks
     /// in the caller's own magazine are not looked at.
     pub fn can_serve(&self, bytes: usize, kind: PageKind) -> bool {
-        let growth = self.arena.limit().saturating_sub(self.arena.committed());
+        let growth = self.arena.uncommitted();
         if bytes > super::BLOCK_MAX {
             let needed = run_units(bytes) as u64 * UNIT;
             return growth >= needed + 2 * STEP || self.has_run(run_units(bytes));

@@ -208,6 +208,12 @@ impl Arena {
         self.load64(h::LIMIT_AT, Ordering::Relaxed)
     }
 
+    /// What may still be committed.
+    #[inline]
+    pub(crate) fn uncommitted(&self) -> u64 {
+        self.limit().saturating_sub(self.committed())
+    }
+
     /// Sets the limit. One below what is committed frees nothing by itself; it refuses growth.
     pub fn set_limit(&self, bytes: u64) {
         self.u64_at(h::LIMIT_AT).store(bytes.min(self.layout().len), Ordering::Relaxed);

@@ -9,6 +9,7 @@ use crate::arena::layout::EXTENT;
 use crate::session::Session;
 use crate::verbs::{Millis, Policy};
 use compaction::NoPlace;
+use room::AMPLE_BYTES;
 
 /// What maintenance did in one call, so that the caller can pace itself.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -81,7 +82,10 @@ impl Session {
             self.growth.set((used, ahead & !1023));
             return false;
         }
-        work.committed_bytes = allocator.commit_ahead(ahead, go_on).max(1);
+        // The last of it is left to who writes: what still fits must not depend on whether this
+        // thread came by.
+        let is_ample = || self.engine().arena().uncommitted() >= AMPLE_BYTES;
+        work.committed_bytes = allocator.commit_ahead(ahead, &|| is_ample() && go_on()).max(1);
         true
     }
 

@@ -6,7 +6,7 @@ use crate::session::Session;
 use crate::verbs::{Millis, Policy, StoreError};
 
 /// While this much can still be committed, nobody looks closer.
-const AMPLE_BYTES: u64 = 4 << 20;
+pub(super) const AMPLE_BYTES: u64 = 4 << 20;
 /// What is kept free for the index and for other sizes of blocks when memory is full.
 const RESERVE_BYTES: u64 = 512 << 10;
 /// With no more items than these, one that goes without need is missed: they are large, or the
@@ -26,8 +26,7 @@ impl Session {
     /// the answer of `noeviction`, or of a policy that has nothing left to evict.
     #[inline]
     pub fn make_room(&self, bytes: usize, now: Millis) -> Result<(), StoreError> {
-        let arena = self.engine().arena();
-        let growth = arena.limit().saturating_sub(arena.committed());
+        let growth = self.engine().arena().uncommitted();
         if growth >= 2 * bytes as u64 + AMPLE_BYTES {
             return Ok(());
         }
