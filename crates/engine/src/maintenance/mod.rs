@@ -100,6 +100,11 @@ impl Session {
             return;
         }
         while go_on() && !self.has_room(0) {
+            // What is short may be whole pages alone. Free blocks in pages of other sizes make
+            // some, and evicting one item after the other makes none until a page is gathered.
+            if self.compact_for(0, now) {
+                continue;
+            }
             // One at a time where there are few: they are large.
             let many = (self.engine().item_count() / 1024).clamp(1, 64) as usize;
             let evicted = match many {
