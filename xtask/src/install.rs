@@ -2,7 +2,7 @@
 //! everything else under `target/`.
 
 use crate::{Result, commands, paths};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
 
@@ -16,6 +16,12 @@ pub const MEMCACHED: &[Need] = &[("memcached", "memcached"), ("memccapable", "li
 pub const REDIS_SUITE: &[Need] = &[("tclsh", "tcl"), ("dpkg-source", "dpkg-dev")];
 pub const MEMCACHED_SUITE: &[Need] =
     &[("perl", "perl"), ("gcc", "gcc"), ("dpkg-source", "dpkg-dev")];
+pub const CLIENT_SUITES: &[Need] = &[
+    ("python3", "python3-venv"),
+    ("go", "golang-go"),
+    ("ip", "iproute2"),
+    ("unshare", "util-linux"),
+];
 pub const NATIVE: &[Need] = &[("gcc", "gcc")];
 pub const CLIENTS: &[Need] = &[
     ("python3", "python3-venv"),
@@ -48,9 +54,13 @@ pub fn packages(needs: &[Need]) -> Result<()> {
 
 /// A Python environment with the pinned clients; answers its interpreter.
 pub fn python() -> Result<PathBuf> {
-    let folder = paths::clients().join("python");
+    python_with("python", &paths::root().join("tests/clients/python/requirements.txt"))
+}
+
+/// A Python environment of that name with what a file pins; answers its interpreter.
+pub fn python_with(name: &str, pinned: &Path) -> Result<PathBuf> {
+    let folder = paths::clients().join(name);
     let interpreter = folder.join("bin/python");
-    let pinned = paths::root().join("tests/clients/python/requirements.txt");
     if !interpreter.is_file() {
         paths::create(&paths::clients())?;
         let mut create = Command::new("python3");

@@ -64,6 +64,8 @@ pub struct Connection {
     pub taken: usize,
     /// Bytes of a refused binary request that are still to come.
     pub skipping: usize,
+    /// That request without its value: it is answered when the value has come.
+    pub refused: Box<[u8]>,
     /// Its requests of one turn were as many as one connection may have: the rest is due another.
     pub yielded: bool,
     /// Stands on the reactor's list of connections that are due another turn.

@@ -125,3 +125,34 @@ fn http_asks_for_a_body_and_serves_metrics() {
     let text = String::from_utf8(other.take_all()).unwrap();
     assert!(text.contains("\ndolium_keys{db=\"0\"} 1\n"), "{text}");
 }
+
+/// Some clients cannot take a reply to a request that they are still sending.
+#[test]
+fn a_binary_value_that_is_too_long_is_refused_when_it_has_come() {
+    let house = House::open(&["memcached-item-size-max 1mb"]);
+    let mut client = house.client_of(Door::Memcached);
+    let value = vec![0u8; 3 << 20];
+    // Magic, opcode (set), length of the key, of the extras; length of all; opaque.
+    let mut head = vec![0x80, 0x01, 0, 1, 8, 0, 0, 0];
+    head.extend((value.len() as u32 + 9).to_be_bytes());
+    head.extend([0, 0, 0, 7, 0, 0, 0, 0, 0, 0, 0, 0]);
+    head.extend([0; 8]);
+    head.push(b'k');
+    client.send(&head);
+    client.send(&value[1..]);
+    std::thread::sleep(Duration::from_millis(100));
+    client.socket.set_nonblocking(true).unwrap();
+    let early = std::io::Read::read(&mut client.socket, &mut [0; 1]);
+    assert_eq!(early.unwrap_err().kind(), std::io::ErrorKind::WouldBlock);
+    client.socket.set_nonblocking(false).unwrap();
+    client.send(&value[..1]);
+    let reply = client.take(24);
+    assert_eq!((reply[0], reply[1], &reply[6..8]), (0x81, 0x01, &[0, 3][..]));
+    let text = client.take(usize::from(reply[11]));
+    assert_eq!(text, b"Too large.");
+    // Opcode 10, no-op.
+    let mut noop = vec![0x80, 0x0a];
+    noop.extend([0; 22]);
+    client.send(&noop);
+    assert_eq!(client.take(24)[..2], [0x81, 0x0a]);
+}

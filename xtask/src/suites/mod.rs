@@ -1,5 +1,6 @@
 //! The test suites by name, and running them one after another.
 
+mod client_suites;
 mod clients;
 mod fuzz;
 mod memcached_suite;
@@ -43,6 +44,7 @@ const SUITES: &[(&str, Suite)] = &[
     ("memcached-suite", memcached_suite::run),
     ("memcapable", memcapable::run),
     ("clients", clients::run),
+    ("client-suites", client_suites::run),
     ("fuzz", fuzz::run),
 ];
 

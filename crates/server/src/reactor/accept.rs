@@ -118,6 +118,7 @@ impl Reactor {
             sent: 0,
             taken: 0,
             skipping: 0,
+            refused: Box::default(),
             yielded: false,
             readable: false,
             hung_up: false,

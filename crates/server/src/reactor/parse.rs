@@ -202,6 +202,9 @@ impl Reactor {
                 let skipped = connection.skipping.min(end - at);
                 connection.skipping -= skipped;
                 at += skipped;
+                if connection.skipping == 0 && !connection.refused.is_empty() {
+                    self.batch.push(token, Request::MemcacheBinary { is_write: true }, at, at);
+                }
                 continue;
             }
             match binary::parse(&input[at..end], &self.memcache_limits) {
@@ -209,8 +212,15 @@ impl Reactor {
                     memcache_commands::prepare_binary(&self.session, &request, |hash| {
                         self.batch.fetches.push(self.session.fetch_line(MEMCACHE_DB, hash));
                     });
-                    if let binary::Operation::Refused { skip, .. } = request.operation {
+                    if let binary::Operation::Refused { skip, close, .. } = request.operation {
                         connection.skipping = skip;
+                        if skip > end - at - consumed && !close {
+                            // As Memcached, answered when its value has come: some clients are at
+                            // a loss with a reply to what they are still sending.
+                            connection.refused = input[at..at + consumed].into();
+                            at += consumed;
+                            continue;
+                        }
                     }
                     let is_write = !matches!(request.opcode, 0x00 | 0x09..=0x0d | 0x10);
                     let request = Request::MemcacheBinary { is_write };

@@ -175,10 +175,18 @@ impl Stage<'_> {
         entry: &Entry,
         is_write: bool,
     ) {
-        if self.must_wait(connection, |_| is_write) {
-            return self.keep(connection, entry);
-        }
-        let bytes = &self.input[entry.start..entry.end];
+        let refused = match entry.start == entry.end {
+            true => std::mem::take(&mut connection.refused),
+            false => Box::default(),
+        };
+        let bytes = match refused.is_empty() {
+            // It changes nothing, and nothing of it is left in the input to be kept.
+            false => &refused,
+            true if self.must_wait(connection, |_| is_write) => {
+                return self.keep(connection, entry);
+            }
+            true => &self.input[entry.start..entry.end],
+        };
         let parsed = memcache::binary::parse(bytes, self.memcache_limits);
         let memcache::binary::Parsed::Complete { request, .. } = parsed else { return };
         let mut context = McContext {
