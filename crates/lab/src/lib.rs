@@ -11,6 +11,7 @@
 //! run/        runs an experiment: one file for each kind of it
 //! probes/     what the system says of a store meanwhile
 //! statistics/ medians with intervals, tests of a difference, the machine's noise
+//! trust/      the lab's own claims, measured
 //! report/     what is left on disk: JSON, CSV, SVG and one page
 //! attached    the loop of a process that is attached to a store's memory
 //! cli/        `dolium lab ...`
@@ -37,6 +38,7 @@ pub mod report;
 pub mod run;
 pub mod statistics;
 pub mod stores;
+pub mod trust;
 pub mod workload;
 
 pub use error::LabError;

@@ -7,6 +7,7 @@ mod null;
 mod reports;
 mod run;
 mod suite;
+mod trust;
 
 use std::ffi::OsString;
 use std::process::ExitCode;
@@ -38,6 +39,8 @@ enum Command {
     Load(load::Options),
     /// Serve as a store that parses nothing: the floor of network figures
     Null(null::Options),
+    /// Measure the lab itself: its generator, its latencies, its verdicts
+    Trust(trust::Options),
     /// Measure pairs of cache misses: the floor of reads from attached memory
     Misses(experiments::MissesOptions),
 }
@@ -66,6 +69,7 @@ where
         Command::Qos(options) => options.run(),
         Command::Load(options) => options.run(),
         Command::Null(options) => options.run(),
+        Command::Trust(options) => options.run(),
         Command::Misses(options) => options.run(),
     };
     match done {

@@ -36,6 +36,9 @@ pub(super) struct Options {
     /// Count requests by their length, so that no byte of them is looked at
     #[arg(long)]
     count_bytes: bool,
+    /// Be busy for so many nanoseconds with each request (epoll only)
+    #[arg(long, default_value_t = 0.0, conflicts_with = "io_uring")]
+    busy_ns: f64,
 }
 
 impl Options {
@@ -56,6 +59,7 @@ impl Options {
         let engine = if self.io_uring { Engine::Uring } else { Engine::Epoll };
         let (protocol, key, value) = (self.protocol, self.key_bytes, self.value_bytes);
         let mut spec = NullSpec::answering(engine, protocol, operation, key, value)?;
+        spec.busy_ns = self.busy_ns;
         if self.count_bytes {
             let mut request = Vec::new();
             let asking =

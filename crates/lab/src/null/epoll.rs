@@ -7,6 +7,7 @@ use rustix::event::epoll;
 use rustix::io::Errno;
 use rustix::net::{RecvFlags, SendFlags, recv, send};
 
+use super::busy::Busy;
 use super::{Listener, NullSpec, Replies, Tail};
 use crate::LabError;
 use crate::limits::{EVENTS_PER_WAIT, NULL_BUFFER_BYTES};
@@ -37,6 +38,7 @@ pub(super) fn serve(spec: &NullSpec, listener: &Listener) -> Result<(), LabError
     let mut events = vec![none; EVENTS_PER_WAIT];
     let mut buffer = vec![0; NULL_BUFFER_BYTES];
     let replies = Replies::new(spec);
+    let busy = Busy::new(spec.busy_ns);
     let mut peers: HashMap<u64, Peer> = HashMap::new();
     loop {
         let count = match epoll::wait(&poll, &mut events[..], None) {
@@ -57,7 +59,7 @@ pub(super) fn serve(spec: &NullSpec, listener: &Listener) -> Result<(), LabError
             }
             let Some(peer) = peers.get_mut(&token) else { continue };
             let was_owing = peer.owed > 0;
-            if !turn(peer, spec, &replies, &mut buffer) {
+            if !turn(peer, spec, &replies, busy, &mut buffer) {
                 // Closing the descriptor takes it out of the epoll set.
                 peers.remove(&token);
                 continue;
@@ -73,11 +75,20 @@ pub(super) fn serve(spec: &NullSpec, listener: &Listener) -> Result<(), LabError
 }
 
 /// Receives once, unless replies are still owed, and sends. False when the peer is gone.
-fn turn(peer: &mut Peer, spec: &NullSpec, replies: &Replies, buffer: &mut [u8]) -> bool {
+fn turn(
+    peer: &mut Peer,
+    spec: &NullSpec,
+    replies: &Replies,
+    busy: Busy,
+    buffer: &mut [u8],
+) -> bool {
     if peer.owed == 0 {
         match recv(&peer.socket, &mut buffer[..], RecvFlags::empty()) {
             Ok((0, _)) => return false,
-            Ok((got, _)) => peer.owed = peer.tail.requests(&buffer[..got], spec.counting),
+            Ok((got, _)) => {
+                peer.owed = peer.tail.requests(&buffer[..got], spec.counting);
+                busy.work(peer.owed);
+            }
             Err(Errno::AGAIN | Errno::INTR) => return true,
             Err(_) => return false,
         }

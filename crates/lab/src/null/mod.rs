@@ -3,6 +3,7 @@
 //! They count requests by their line feeds (or by their length) and answer a constant to each.
 //! Whatever a real server costs above them is its own work; whatever they cost is the kernel's.
 
+mod busy;
 mod epoll;
 mod uring;
 
@@ -39,6 +40,9 @@ pub struct NullSpec {
     pub engine: Engine,
     pub counting: Counting,
     pub reply: Vec<u8>,
+    /// Nanoseconds for which it is busy with each request, for want of work of its own (epoll
+    /// only).
+    pub busy_ns: f64,
 }
 
 impl NullSpec {
@@ -58,7 +62,7 @@ impl NullSpec {
             return Err(LabError::Options(format!("there is no null server for {name}")));
         };
         let reply = wire::good_reply(operation, asking);
-        Ok(Self { engine, counting: Counting::Newlines(lines), reply })
+        Ok(Self { engine, counting: Counting::Newlines(lines), reply, busy_ns: 0.0 })
     }
 }
 

@@ -106,7 +106,7 @@ mod tests {
         assert_eq!(digits(0.001_234_567), 0.001_234_6);
         assert_eq!(digits(-2.5), -2.5);
         assert_eq!(
-            nameless_command("/home/x/bin/dolium serve --unixsocket /tmp/a/b.sock"),
+            nameless_command("/opt/x/bin/dolium serve --unixsocket /tmp/a/b.sock"),
             "dolium serve --unixsocket b.sock"
         );
         let mut counts = Counts((1_000..2_000).map(|ns| (ns, 1)).collect());

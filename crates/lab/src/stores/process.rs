@@ -272,6 +272,9 @@ fn command(
             if role.store == Store::NullUring {
                 command.arg("--io-uring");
             }
+            if let Some((_, ns)) = role.settings.iter().find(|(name, _)| name == "busy-ns") {
+                command.args(["--busy-ns", ns]);
+            }
             if around.unix {
                 command.arg("--unix").arg(unix);
             } else {
