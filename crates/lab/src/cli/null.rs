@@ -1,6 +1,6 @@
 //! `dolium lab null`: serve as a store that parses nothing.
 
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::path::PathBuf;
 
 use clap::Args;
@@ -12,9 +12,12 @@ use crate::workload::{Mix, Operation, Protocol, wire};
 
 #[derive(Args)]
 pub(super) struct Options {
-    /// TCP port on the loopback interface
+    /// TCP port
     #[arg(long, required_unless_present = "unix")]
     port: Option<u16>,
+    /// Address to listen at
+    #[arg(long, default_value = "127.0.0.1")]
+    bind: IpAddr,
     /// Unix socket in place of TCP
     #[arg(long)]
     unix: Option<PathBuf>,
@@ -52,9 +55,7 @@ impl Options {
         };
         let target = match (&self.unix, self.port) {
             (Some(path), _) => Target::Unix(path.clone()),
-            (None, port) => {
-                Target::Tcp(SocketAddr::from(([127, 0, 0, 1], port.unwrap_or_default())))
-            }
+            (None, port) => Target::Tcp(SocketAddr::new(self.bind, port.unwrap_or_default())),
         };
         let engine = if self.io_uring { Engine::Uring } else { Engine::Epoll };
         let (protocol, key, value) = (self.protocol, self.key_bytes, self.value_bytes);

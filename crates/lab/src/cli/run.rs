@@ -84,6 +84,12 @@ pub(super) struct RunOptions {
     /// Seconds of each measurement in place of the experiment's own
     #[arg(long)]
     seconds: Option<f64>,
+    /// Each server in a network namespace, as if it were another machine
+    #[arg(long)]
+    namespaces: bool,
+    /// Shape the namespaces' links to so many gigabits a second
+    #[arg(long, requires = "namespaces")]
+    gigabits: Option<f64>,
     /// Where to write the results
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
@@ -116,6 +122,10 @@ impl RunOptions {
             for overrides in [&mut experiment.quick, &mut experiment.full] {
                 overrides.repetitions = self.repetitions.or(overrides.repetitions);
                 overrides.seconds = self.seconds.or(overrides.seconds);
+            }
+            if self.namespaces {
+                experiment.load.namespaces = true;
+                experiment.load.gigabits = self.gigabits.or(experiment.load.gigabits);
             }
             experiment.load.repetitions = self.repetitions.unwrap_or(experiment.load.repetitions);
             experiment.load.seconds = self.seconds.unwrap_or(experiment.load.seconds);
@@ -204,6 +214,10 @@ impl RunOptions {
             let whole = if self.all { "--all".into() } else { self.names.join(" ") };
             words[0] = format!("dolium lab run {whole}");
             words.push(format!("--minutes {minutes}"));
+        }
+        if self.namespaces {
+            words.push("--namespaces".into());
+            words.extend(self.gigabits.map(|rate| format!("--gigabits {rate}")));
         }
         if let Some(graph) = &self.graph {
             words.push(format!("--graph {}", graph.display()));

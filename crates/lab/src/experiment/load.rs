@@ -27,6 +27,10 @@ pub struct LoadShape {
     /// Whether the server's threads are pinned to cores of their own.
     pub pinned: bool,
     pub unix_socket: bool,
+    /// Each server in a network namespace of its own, as if it were another machine.
+    pub namespaces: bool,
+    /// Gigabits a second to which the links of namespaces are shaped.
+    pub gigabits: Option<f64>,
     /// Compare every byte of every value.
     pub verify: bool,
     /// Microseconds that the percentile must stay under to keep the quality of service.
@@ -51,6 +55,8 @@ impl Default for LoadShape {
             server_threads: 1,
             pinned: true,
             unix_socket: false,
+            namespaces: false,
+            gigabits: None,
             verify: false,
             quality_us: 1000.0,
             quality_percentile: 0.99,

@@ -23,7 +23,7 @@ use crate::workload::{Operation, Protocol, RequestPool, Workload, wire};
 #[derive(Clone, Copy)]
 pub(super) struct Turn {
     pub since: u64,
-    slice: usize,
+    pub slice: usize,
 }
 
 /// Keys that one connection stores for the first time, each once, written as they are asked for:

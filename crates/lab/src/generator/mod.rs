@@ -31,7 +31,7 @@ use hdrhistogram::Histogram;
 use rustix::net::{RecvFlags, SendFlags, recv, send};
 
 use crate::LabError;
-use crate::workload::Protocol;
+use crate::workload::{Operation, Protocol};
 
 /// When requests are sent.
 #[derive(Clone, Copy, PartialEq, Debug)]
@@ -101,6 +101,8 @@ pub struct LoadReport {
     pub latency: Histogram<u64>,
     /// Open loop: nanoseconds from due time to send. Large values mean that the client was late.
     pub lag: Histogram<u64>,
+    /// Latencies by kind of operation, where a mix has several and is not pipelined.
+    pub kinds: Vec<(Operation, Histogram<u64>)>,
     pub misses: u64,
     /// Requests of an open loop that were never answered; they are in `latency` at their age.
     pub unanswered: u64,

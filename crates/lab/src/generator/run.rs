@@ -154,6 +154,7 @@ fn report(begun: Instant, first: Sample, last: Sample, tallies: Vec<Tally>) -> L
         seconds: last.at.duration_since(first.at).as_secs_f64(),
         latency: histogram(),
         lag: histogram(),
+        kinds: Vec::new(),
         misses: 0,
         unanswered: 0,
         client_cpu_ns: last.client_ns.saturating_sub(first.client_ns),
@@ -168,6 +169,14 @@ fn report(begun: Instant, first: Sample, last: Sample, tallies: Vec<Tally>) -> L
         // All histograms are made with the same bounds, so adding them cannot fail.
         let _ = report.latency.add(&tally.latency);
         let _ = report.lag.add(&tally.lag);
+        for (kind, more) in worker::KINDS.into_iter().zip(tally.kinds) {
+            match report.kinds.iter_mut().find(|(known, _)| *known == kind) {
+                None => report.kinds.push((kind, more)),
+                Some((_, all)) => {
+                    let _ = all.add(&more);
+                }
+            }
+        }
         series::merge(&mut report.series, tally.series);
     }
     report

@@ -13,7 +13,7 @@ use super::{LoadSpec, Pace, histogram};
 use crate::LabError;
 use crate::clock::Clock;
 use crate::limits::{DRAIN, EVENTS_PER_WAIT, OPEN_BACKLOG_MAX, RECEIVE_BYTES, SILENCE};
-use crate::workload::RequestPool;
+use crate::workload::{Mix, Operation, RequestPool};
 
 /// Operations count, but no latency is kept.
 pub(super) const WARMING: u8 = 0;
@@ -21,6 +21,9 @@ pub(super) const WARMING: u8 = 0;
 pub(super) const MEASURING: u8 = 1;
 /// Nothing new is asked; what is outstanding is awaited.
 pub(super) const STOPPING: u8 = 2;
+
+/// Operations whose latencies are told apart in a mix.
+pub(super) const KINDS: [Operation; 3] = [Operation::Get, Operation::Set, Operation::Other];
 
 /// What all threads and the sampling one share.
 pub(super) struct Shared<'a> {
@@ -46,6 +49,8 @@ pub(super) struct Gauge {
 pub(super) struct Tally {
     pub latency: Histogram<u64>,
     pub lag: Histogram<u64>,
+    /// By kind of operation, in the order of `KINDS`; empty if there is only one.
+    pub kinds: Vec<Histogram<u64>>,
     pub misses: u64,
     pub unanswered: u64,
     pub series: Vec<Interval>,
@@ -69,6 +74,7 @@ pub(super) fn work(
         tally: Tally {
             latency: histogram(),
             lag: histogram(),
+            kinds: if mixed(shared) { KINDS.map(|_| histogram()).into() } else { Vec::new() },
             misses: 0,
             unanswered: 0,
             series: Vec::new(),
@@ -84,6 +90,24 @@ pub(super) fn work(
     }
     worker.tally.series = worker.recorder.map(Recorder::finish).unwrap_or_default();
     Ok(worker.tally)
+}
+
+/// Whether each turn is one request of several kinds, so that each kind has a latency of its own.
+fn mixed(shared: &Shared<'_>) -> bool {
+    shared.spec.pipeline == 1
+        && shared.spec.fill.is_none()
+        && !matches!(shared.pool.workload.mix, Mix::Get | Mix::Set)
+}
+
+#[inline]
+fn record_kind(kinds: &mut [Histogram<u64>], pool: &RequestPool, place: usize, latency: u64) {
+    if kinds.is_empty() {
+        return;
+    }
+    let (operation, _) = pool.request(place);
+    if let Some(kind) = KINDS.iter().position(|&kind| kind == operation) {
+        kinds[kind].saturating_record(latency);
+    }
 }
 
 /// Due times of one thread's share of an open loop: send n is due when the area under the rate
@@ -179,15 +203,16 @@ impl Worker<'_> {
                     self.shared.pool,
                     &mut self.buffer,
                     self.shared.spec.verify,
-                    |turn| since = Some(turn.since),
+                    |turn| since = Some((turn.since, turn.slice)),
                 )?;
                 self.note(got.replies, got.misses);
-                let Some(since) = since else { continue };
+                let Some((since, place)) = since else { continue };
                 // One clock reading serves as the end of this turn and the start of the next.
                 let now = self.shared.clock.now();
                 let pipeline = self.shared.spec.pipeline as u64;
                 if phase == MEASURING {
                     self.tally.latency.saturating_record_n(now - since, pipeline);
+                    record_kind(&mut self.tally.kinds, self.shared.pool, place, now - since);
                 }
                 if let Some(recorder) = &mut self.recorder {
                     recorder.record(now, now - since, pipeline);
@@ -267,7 +292,8 @@ impl Worker<'_> {
     ) -> Result<(), LabError> {
         let clock = self.shared.clock;
         let pipeline = self.shared.spec.pipeline as u64;
-        let latency = &mut self.tally.latency;
+        let (latency, kinds) = (&mut self.tally.latency, &mut self.tally.kinds);
+        let pool = self.shared.pool;
         let recorder = &mut self.recorder;
         let mut now = 0;
         let got = connection.receive(
@@ -281,6 +307,7 @@ impl Worker<'_> {
                 let waited = now.saturating_sub(turn.since);
                 if (from..to).contains(&turn.since) {
                     latency.saturating_record_n(waited, pipeline);
+                    record_kind(kinds, pool, turn.slice, waited);
                 }
                 if let Some(recorder) = recorder {
                     recorder.record(now, waited, pipeline);

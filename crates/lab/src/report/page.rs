@@ -146,7 +146,17 @@ fn table(results: &Results) -> Markup {
             shown.push(plot.y.clone());
         }
     }
-    for more in ["rate", "p50", "p99", "server_us", "busy", "rss_mib"] {
+    for more in [
+        "rate",
+        "p50",
+        "p99",
+        "p99_reads",
+        "p99_writes",
+        "p99_others",
+        "server_us",
+        "busy",
+        "rss_mib",
+    ] {
         if !shown.iter().any(|known| known == more) {
             shown.push(more.into());
         }

@@ -1,10 +1,12 @@
 //! Dolium's memory without its server: each connection of a combination is a process that attaches.
 
 use std::fs;
-use std::process::{Command, Stdio};
+use std::process::Command;
+use std::time::Duration;
 
 use super::Stage;
 use super::choice::{Choice, Player};
+use super::program::Program;
 use super::results::Visit;
 use super::servers::Fleet;
 use super::visit::resident_mib;
@@ -21,6 +23,8 @@ pub const WORD: &str = "lab-attached";
 /// Seconds in which processes start, attach and draw their keys before any begins.
 const START: f64 = 0.2;
 const START_EACH: f64 = 0.03;
+/// A process that takes longer is stuck.
+const LONGEST: Duration = Duration::from_secs(300);
 
 /// A store that runs, and where it hands out its memory.
 pub struct Attached {
@@ -58,7 +62,6 @@ impl Attached {
             return Err(LabError::Options("attached memory has no queue and no pipeline".into()));
         }
         self.fleet.fill(&one.workload)?;
-        let failed = |error| LabError::system("run an attached process", error);
         let mut children = Vec::new();
         let begin = attached::now() + START + START_EACH * one.load.connections as f64;
         for number in 0..one.load.connections {
@@ -78,24 +81,18 @@ impl Attached {
             let task = serde_json::to_string(&task).map_err(|error| {
                 LabError::system("describe a task", std::io::Error::from(error))
             })?;
-            let child = Command::new(&stage.around.dolium)
-                .args([WORD, &task])
-                .stdin(Stdio::null())
-                .stdout(Stdio::piped())
-                .stderr(Stdio::piped())
-                .spawn()
-                .map_err(failed)?;
-            children.push(child);
+            let mut command = Command::new(&stage.around.dolium);
+            command.args([WORD, &task]);
+            children.push(Program::start(&mut command, stage.around.directory())?);
         }
         let mut visit = Visit::default();
         let (mut rate, mut all, mut misses) = (0.0, Counts::default(), 0);
         for child in children {
-            let said = child.wait_with_output().map_err(failed)?;
-            let text = String::from_utf8_lossy(&said.stdout);
-            let Ok(outcome) = serde_json::from_str::<Outcome>(&text) else {
-                let why = String::from_utf8_lossy(&said.stderr).trim().to_string();
+            let said = child.finish(LONGEST)?;
+            let Ok(outcome) = serde_json::from_str::<Outcome>(&said.out) else {
                 return Err(LabError::Options(format!(
-                    "an attached process did not finish: {why}"
+                    "an attached process did not finish: {}",
+                    said.complaint
                 )));
             };
             rate += outcome.operations as f64 / outcome.seconds;

@@ -1,13 +1,12 @@
 //! EMS beside the servers: Node processes on its shared memory, which time their own operations.
 
 use std::fs;
-use std::io::Read;
 use std::path::Path;
-use std::process::{Child, Command, Stdio};
+use std::process::{Command, Stdio};
 use std::sync::atomic::{AtomicU32, Ordering};
-use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
+use super::program::{Program, Said};
 use super::results::Visit;
 use crate::LabError;
 use crate::experiment::sweep::Combination;
@@ -54,22 +53,23 @@ pub fn run(one: &Combination, directory: &Path) -> Result<Visit, LabError> {
             .args([operation, &number.to_string(), &processes.to_string()])
             .args([one.workload.keys.to_string(), one.workload.key.sizes().mean().to_string()])
             .arg(one.workload.value.sizes().mean().to_string())
-            .arg(&region)
-            .stdin(Stdio::null())
-            .stdout(Stdio::piped())
-            .stderr(Stdio::null());
-        children.push(command.spawn().map_err(failed)?);
+            .arg(&region);
+        children.push(Program::start(&mut command, directory)?);
     }
-    let said = outputs(children);
+    let said: Result<Vec<Said>, LabError> =
+        children.into_iter().map(|child| child.finish(LONGEST)).collect();
     // The directory goes at the end of the run; a region is large and goes now.
     let _ = fs::remove_file(&region);
     let (mut done, mut least) = (0.0, f64::INFINITY);
     let (mut begun, mut ended) = (f64::INFINITY, 0.0f64);
-    for line in said? {
+    for said in said? {
         let numbers: Vec<f64> =
-            line.split_ascii_whitespace().filter_map(|word| word.parse().ok()).collect();
+            said.out.split_ascii_whitespace().filter_map(|word| word.parse().ok()).collect();
         let [mine, shortest, from, to] = numbers[..] else {
-            return Err(LabError::Options("a process of EMS did not finish".into()));
+            return Err(LabError::Options(format!(
+                "a process of EMS did not finish: {}",
+                said.complaint
+            )));
         };
         done += mine;
         least = least.min(shortest);
@@ -79,39 +79,4 @@ pub fn run(one: &Combination, directory: &Path) -> Result<Visit, LabError> {
     visit.put("rate", done / (ended - begun));
     visit.put("least", least);
     Ok(visit)
-}
-
-/// Waits for all, or ends all when one is stuck or the user asks to stop.
-fn outputs(mut children: Vec<Child>) -> Result<Vec<String>, LabError> {
-    const STEP: Duration = Duration::from_millis(20);
-    let begun = Instant::now();
-    let running = |children: &mut Vec<Child>| {
-        children.iter_mut().any(|child| matches!(child.try_wait(), Ok(None)))
-    };
-    while running(&mut children) {
-        if begun.elapsed() > LONGEST || crate::interrupt::asked() {
-            for child in &mut children {
-                // One that has ended by itself meanwhile needs no end.
-                let _ = child.kill();
-                let _ = child.wait();
-            }
-            return Err(match crate::interrupt::asked() {
-                true => LabError::Interrupted,
-                false => LabError::Silent { seconds: LONGEST.as_secs() },
-            });
-        }
-        thread::sleep(STEP);
-    }
-    children
-        .into_iter()
-        .map(|mut child| {
-            let mut text = String::new();
-            if let Some(out) = &mut child.stdout {
-                // What a process says before it fails is looked at by the caller.
-                let _ = out.read_to_string(&mut text);
-            }
-            child.wait().map_err(|error| LabError::system("wait for EMS", error))?;
-            Ok(text)
-        })
-        .collect()
 }

@@ -19,6 +19,7 @@ mod lookup;
 mod misses;
 mod mixed;
 mod pagerank;
+mod program;
 mod records;
 pub mod results;
 mod servers;
@@ -34,6 +35,7 @@ use crate::experiment::sweep::Combination;
 use crate::experiment::{Experiment, Kind, Length, Setting, budget};
 use crate::machine::Machine;
 use crate::statistics::Noise;
+use crate::stores::namespace::Namespace;
 use crate::stores::{Store, Surroundings, version};
 
 use choice::{Choice, Player};
@@ -102,6 +104,7 @@ pub fn run(
     };
     let mut stage = Stage { results: &mut results, around, choices, live };
     stage.invite();
+    stage.look_at_namespaces();
     let done = match stage.results.experiment.kind {
         Kind::Load | Kind::Quality | Kind::Program => load::run(&mut stage),
         Kind::Misses => misses::run(&mut stage),
@@ -148,6 +151,28 @@ impl Stage<'_> {
             self.results.stores.push(entry);
         }
         self.choices = able;
+    }
+
+    /// Where the machine lets the lab make no network namespaces, servers stay on the loopback
+    /// interface, and the report says so.
+    fn look_at_namespaces(&mut self) {
+        if !self.results.experiment.load.namespaces {
+            return;
+        }
+        let gigabits = self.results.experiment.load.gigabits;
+        match Namespace::new(gigabits) {
+            Ok(_) => {
+                let shaped = gigabits.map_or_else(
+                    || "not shaped".into(),
+                    |rate| format!("shaped to {rate} Gb/s in both directions"),
+                );
+                self.note(&format!("Each server has a network namespace; its link is {shaped}."));
+            }
+            Err(error) => {
+                self.results.experiment.load.namespaces = false;
+                self.note(&format!("All servers are on the loopback interface: {error}."));
+            }
+        }
     }
 
     /// The version of a program that is no server, if the experiment has a part for it.

@@ -32,6 +32,7 @@ impl Fleet {
             .store()
             .ok_or_else(|| LabError::Options(format!("{} is no server", choice.label)))?;
         let mut around = around.with(load.unix_socket, load.server_threads, load.pinned);
+        around.namespaces = load.namespaces.then_some(load.gigabits);
         if let Some(binary) = &choice.binary {
             around.dolium.clone_from(binary);
         }

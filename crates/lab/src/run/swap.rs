@@ -8,7 +8,9 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::thread;
 use std::time::Duration;
 
+use super::program::Program;
 use crate::LabError;
+use crate::stores::guard::Guard;
 
 /// Where the two versions of cgroups are found.
 const V1: &str = "/sys/fs/cgroup/memory";
@@ -17,6 +19,8 @@ const V2: &str = "/sys/fs/cgroup";
 const SWAP_DIRECTORY: &str = "/var/tmp";
 
 const V2_FILE: &str = "memory.max";
+/// Making a swap file takes no longer than this.
+const MAKING: Duration = Duration::from_secs(600);
 const SWAPOFF_TRIES: usize = 20;
 const SWAPOFF_PAUSE: Duration = Duration::from_millis(250);
 /// Tells apart the limits of one run.
@@ -28,6 +32,8 @@ pub struct Limit {
     file: &'static str,
     root: PathBuf,
     swap: PathBuf,
+    /// Does what `drop` does when this program cannot.
+    _guard: Guard,
 }
 
 impl Limit {
@@ -42,10 +48,11 @@ impl Limit {
         let name = format!("dolium-lab-{}-{number}", std::process::id());
         let group = root.join(&name);
         let swap = Path::new(SWAP_DIRECTORY).join(format!("{name}.swap"));
+        let guard = Guard::new(&undo(&group, file, &root, &swap))?;
         fs::create_dir_all(&group)
             .map_err(|error| LabError::system("make a cgroup (are you root?)", error))?;
         // From here on dropping puts everything back.
-        let limit = Self { group, file, root, swap };
+        let limit = Self { group, file, root, swap, _guard: guard };
         let write = |file: &str, text: String| {
             let doing = format!("limit memory by {}", limit.group.join(file).display());
             fs::write(limit.group.join(file), text).map_err(|error| LabError::system(doing, error))
@@ -64,7 +71,10 @@ impl Limit {
         let from = String::from("if=/dev/zero");
         let to = format!("of={}", self.swap.display());
         let count = format!("count={mebibytes}");
-        command("dd", &[&from, &to, "bs=1M", &count, "status=none"])?;
+        // Gigabytes take a while: Ctrl-C must not wait for them.
+        let mut making = Command::new("dd");
+        making.args([&from, &to, "bs=1M", &count, "status=none"]);
+        Program::start(&mut making, &std::env::temp_dir())?.finish(MAKING)?;
         let path = self.swap.display().to_string();
         command("chmod", &["600", &path])?;
         command("mkswap", &[&path])?;
@@ -101,6 +111,24 @@ impl Drop for Limit {
         }
         let _ = fs::remove_dir(&self.group);
     }
+}
+
+/// Lines of a shell that put everything back: first the limit, then the swap file, then the group,
+/// whose processes have ended by then or go back to where they were.
+fn undo(group: &Path, file: &str, root: &Path, swap: &Path) -> String {
+    let (group, root, swap) = (group.display(), root.display(), swap.display());
+    let none = if file == V2_FILE { "max" } else { "-1" };
+    format!(
+        "test -d {group} || exit 0
+        echo {none} > {group}/{file}
+        for pid in $(cat {group}/cgroup.procs); do echo $pid > {root}/cgroup.procs; done
+        for try in 1 2 3 4 5 6 7 8 9 10; do
+            grep -q {swap} /proc/swaps || break
+            swapoff {swap} || sleep 0.5
+        done
+        grep -q {swap} /proc/swaps || rm -f {swap}
+        rmdir {group}"
+    )
 }
 
 fn in_use(path: &str) -> bool {

@@ -9,7 +9,7 @@ use crate::probes::process::Process;
 use crate::probes::sampler::{at, over};
 use crate::probes::{Moment, Sampler, counters};
 use crate::statistics::warm_up;
-use crate::workload::RequestPool;
+use crate::workload::{Operation, RequestPool};
 
 /// Window of system calls: long enough for thousands, short enough to be no burden.
 const COUNTING: Duration = Duration::from_millis(300);
@@ -79,6 +79,17 @@ fn figures(spec: &LoadSpec, pool: &RequestPool, report: &LoadReport, moments: &[
         [("p50", 0.5), ("p90", 0.9), ("p99", 0.99), ("p999", 0.999), ("worst", 1.0)]
     {
         visit.put(name, visit.latency.quantile_us(share));
+    }
+    for (kind, latency) in report.kinds.iter().filter(|(_, latency)| !latency.is_empty()) {
+        let name = match kind {
+            Operation::Get => "reads",
+            Operation::Set => "writes",
+            Operation::Other => "others",
+        };
+        for (percentile, share) in [("p50", 0.5), ("p99", 0.99)] {
+            let us = latency.value_at_quantile(share) as f64 / 1e3;
+            visit.put(&format!("{percentile}_{name}"), us);
+        }
     }
     visit.put("client_us", report.client_us());
     visit.put(

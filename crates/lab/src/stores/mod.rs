@@ -1,6 +1,8 @@
 //! Stores under test as child processes: started on given cores, awaited, and always ended.
 
 pub mod account;
+pub mod guard;
+pub mod namespace;
 mod process;
 pub mod talk;
 

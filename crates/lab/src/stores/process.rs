@@ -4,7 +4,7 @@
 
 use std::fs::{self, File};
 use std::io;
-use std::net::{SocketAddr, TcpListener};
+use std::net::{IpAddr, Ipv4Addr, SocketAddr, TcpListener};
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
@@ -13,6 +13,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use super::namespace::Namespace;
 use super::{Role, Store};
 use crate::LabError;
 use crate::cpu;
@@ -47,6 +48,8 @@ pub struct Surroundings {
     itself: PathBuf,
     /// Whether children are pinned to `server_cores`.
     pub pinned: bool,
+    /// Each server in a network namespace of its own, shaped to so many gigabits if there are any.
+    pub namespaces: Option<Option<f64>>,
 }
 
 impl Surroundings {
@@ -65,7 +68,17 @@ impl Surroundings {
         let dolium = dolium.unwrap_or_else(|| itself.clone());
         let server_cores = cores_for(server_threads);
         let directory = Arc::new(Directory(directory));
-        Ok(Self { directory, unix, server_cores, server_threads, dolium, itself, pinned: true })
+        let (pinned, namespaces) = (true, None);
+        Ok(Self {
+            directory,
+            unix,
+            server_cores,
+            server_threads,
+            dolium,
+            itself,
+            pinned,
+            namespaces,
+        })
     }
 
     /// The same run with other threads, on cores of their own or not.
@@ -101,6 +114,8 @@ pub struct Running {
     pub role: Role,
     pub target: Target,
     pub version: String,
+    /// Where it runs, if not where everything does; gone after the child.
+    _namespace: Option<Namespace>,
 }
 
 impl Running {
@@ -113,6 +128,7 @@ impl Running {
                 role,
                 target: Target::Tcp(address),
                 version: "version unknown".into(),
+                _namespace: None,
             };
             return running.target.connect().map(|_| running);
         }
@@ -124,12 +140,22 @@ impl Running {
             .map_err(|error| LabError::system("make a store's directory", error))?;
         let port = free_port()?;
         let unix_path = around.directory().join(format!("{name}.sock"));
+        let namespace = match around.namespaces {
+            Some(gigabits) if !around.unix => Some(Namespace::new(gigabits)?),
+            _ => None,
+        };
+        let loopback = IpAddr::V4(Ipv4Addr::LOCALHOST);
+        let address = namespace.as_ref().map_or(loopback, Namespace::address);
         let target = if around.unix {
             Target::Unix(unix_path.clone())
         } else {
-            Target::Tcp(SocketAddr::from(([127, 0, 0, 1], port)))
+            Target::Tcp(SocketAddr::new(address, port))
         };
-        let mut command = command(&role, around, port, &unix_path, operation)?;
+        let mut command = command(&role, around, (address, port), &unix_path, operation)?;
+        let said = words(&command);
+        if let Some(namespace) = &namespace {
+            command = namespace.inside(&command);
+        }
         let version = version(role.store, around)?;
         let log = around.directory().join(format!("{name}.log"));
         let output =
@@ -157,8 +183,9 @@ impl Running {
             },
             _ => LabError::system(format!("start {}", role.store.name()), error),
         })?;
-        let said = words(&command);
-        let mut running = Self { child: Some(child), command: said, role, target, version };
+        let _namespace = namespace;
+        let mut running =
+            Self { child: Some(child), command: said, role, target, version, _namespace };
         running.await_ready(&log)?;
         Ok(running)
     }
@@ -212,11 +239,11 @@ fn words(command: &Command) -> String {
 fn command(
     role: &Role,
     around: &Surroundings,
-    port: u16,
+    place: (IpAddr, u16),
     unix: &Path,
     operation: &str,
 ) -> Result<Command, LabError> {
-    let port_text = port.to_string();
+    let (address, port_text) = (place.0.to_string(), place.1.to_string());
     let threads = around.server_threads.to_string();
     let mut command = match role.store {
         Store::External { .. } => {
@@ -224,7 +251,7 @@ fn command(
         }
         Store::Redis | Store::Valkey => {
             let mut command = Command::new(program(role.store, around));
-            command.args(["--save", "", "--appendonly", "no", "--bind", "127.0.0.1"]);
+            command.args(["--save", "", "--appendonly", "no", "--bind", &address]);
             command.args(["--port", &port_text, "--protected-mode", "no"]);
             if around.server_threads > 1 {
                 command.args(["--io-threads", &threads]);
@@ -244,7 +271,7 @@ fn command(
             if around.unix {
                 command.arg("-s").arg(unix);
             } else {
-                command.args(["-l", "127.0.0.1", "-U", "0", "-p", &port_text]);
+                command.args(["-l", &address, "-U", "0", "-p", &port_text]);
             }
             command
         }
@@ -257,6 +284,9 @@ fn command(
             let mut command = Command::new(&around.dolium);
             command.args(["serve", "--port", &redis, "--memcached-port", &memcached]);
             command.args(["--threads", &threads, "--http-port", "0"]);
+            if !place.0.is_loopback() {
+                command.args(["--bind", &address]);
+            }
             // A store of the lab must not take the place where the user's own one is attached.
             for (name, value) in [("maxmemory", "8gb"), ("attach-socket", "")] {
                 if !role.settings.iter().any(|(known, _)| known == name) {
@@ -278,7 +308,7 @@ fn command(
             if around.unix {
                 command.arg("--unix").arg(unix);
             } else {
-                command.args(["--port", &port_text]);
+                command.args(["--port", &port_text, "--bind", &address]);
             }
             command
         }

@@ -2,7 +2,10 @@
 //! drivers that ask in batches; never for what is timed request by request.
 
 use std::fs::File;
-use std::io::{BufRead, BufReader, Read, Write};
+use std::io::{self, BufRead, BufReader, Read, Write};
+use std::time::Duration;
+
+use rustix::net::sockopt;
 
 use crate::LabError;
 use crate::error::excerpt;
@@ -30,17 +33,41 @@ impl Answer {
     }
 }
 
+/// While an answer is awaited, Ctrl-C is looked for so often.
+const LOOK_UP: Duration = Duration::from_millis(100);
+
+/// A socket that waits as long as it takes, but not longer than the user.
+struct Patient(File);
+
+impl Read for Patient {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        loop {
+            match self.0.read(buffer) {
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
+                    if crate::interrupt::asked() {
+                        return Err(io::Error::from(io::ErrorKind::TimedOut));
+                    }
+                }
+                other => return other,
+            }
+        }
+    }
+}
+
 /// An open conversation.
 pub struct Talk {
-    reader: BufReader<File>,
+    reader: BufReader<Patient>,
     writer: File,
 }
 
 impl Talk {
     /// Connects.
     pub fn open(target: &Target) -> Result<Self, LabError> {
-        let writer = File::from(target.connect()?);
-        let reader = writer.try_clone().map_err(failed)?;
+        let socket = target.connect()?;
+        sockopt::set_socket_timeout(&socket, sockopt::Timeout::Recv, Some(LOOK_UP))
+            .map_err(|error| failed(error.into()))?;
+        let writer = File::from(socket);
+        let reader = Patient(writer.try_clone().map_err(failed)?);
         Ok(Self { reader: BufReader::with_capacity(1 << 18, reader), writer })
     }
 
@@ -122,6 +149,9 @@ pub fn push_command<W: AsRef<[u8]>>(out: &mut Vec<u8>, words: &[W]) {
     }
 }
 
-fn failed(error: std::io::Error) -> LabError {
+fn failed(error: io::Error) -> LabError {
+    if error.kind() == io::ErrorKind::TimedOut && crate::interrupt::asked() {
+        return LabError::Interrupted;
+    }
     LabError::system("talk to the store", error)
 }

@@ -3,12 +3,16 @@
 use std::fs;
 use std::path::Path;
 use std::process::{Command, Stdio};
+use std::time::Duration;
 
 use super::Graph;
 use crate::LabError;
+use crate::run::program::Program;
 use crate::run::results::Visit;
 
 const PROGRAM: &str = include_str!("pagerank.py");
+/// A computation that takes longer is stuck.
+const LONGEST: Duration = Duration::from_secs(1_800);
 const INSTALL: &str = "pip install pyspark, with a Java runtime";
 
 /// Spark's version, if Python finds it.
@@ -35,18 +39,16 @@ pub fn run(graph: &Graph, iterations: usize, directory: &Path) -> Result<Visit, 
     };
     save(&file, &graph.text())?;
     save(&program, PROGRAM)?;
-    let said = Command::new("python3")
+    let mut command = Command::new("python3");
+    command
         .arg(&program)
         .arg(&file)
         .arg(iterations.to_string())
         // All of Spark's processes must agree where a text belongs.
-        .env("PYTHONHASHSEED", "0")
-        .stdin(Stdio::null())
-        .output()
-        .map_err(|error| LabError::system("run Spark", error))?;
-    let text = String::from_utf8_lossy(&said.stdout);
+        .env("PYTHONHASHSEED", "0");
+    let said = Program::start(&mut command, directory)?.finish(LONGEST)?;
     let mut visit = Visit::default();
-    for line in text.lines() {
+    for line in said.out.lines() {
         if let Some((name, value)) = line.split_once('=')
             && let Ok(value) = value.parse()
         {
@@ -54,9 +56,7 @@ pub fn run(graph: &Graph, iterations: usize, directory: &Path) -> Result<Visit, 
         }
     }
     let Some(bytes) = visit.figures.remove("rss_bytes") else {
-        let why = String::from_utf8_lossy(&said.stderr);
-        let last = why.lines().rev().find(|line| !line.trim().is_empty()).unwrap_or_default();
-        return Err(LabError::Options(format!("Spark did not finish: {last}")));
+        return Err(LabError::Options(format!("Spark did not finish: {}", said.complaint)));
     };
     visit.put("rss_mib", bytes / 1_048_576.0);
     visit.put("growth_of_disk", bytes / graph.text_bytes() as f64);
