@@ -1,0 +1,126 @@
+//! Ctrl-C and worse at moments that nobody chose: stores ended, cgroup, swap file and namespaces
+//! gone, what was measured kept. Where the machine lets the lab make none of them, the stores and
+//! the report are what is looked at.
+
+use std::fs;
+use std::path::PathBuf;
+use std::process::{Child, Command, Stdio};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use rustix::process::{Pid, Signal, kill_process};
+
+const DOLIUM: &str = env!("CARGO_BIN_EXE_dolium");
+/// Interrupted runs of each kind, and the time within which the interrupt falls.
+const RUNS: u64 = 3;
+const SPAN_MS: u64 = 6_000;
+
+/// A moment that differs from run to run; it is in the message of what fails.
+fn moment(number: u64) -> Duration {
+    let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap();
+    let drawn =
+        (u64::from(now.subsec_nanos()) / 1_000 + number * 7_919).wrapping_mul(2_654_435_761);
+    Duration::from_millis(300 + drawn % SPAN_MS)
+}
+
+fn start(words: &[&str], out: &PathBuf) -> Child {
+    Command::new(DOLIUM)
+        .args(["lab", "run"])
+        .args(words)
+        .arg("--out")
+        .arg(out)
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap()
+}
+
+fn interrupt(lab: &Child) {
+    kill_process(Pid::from_raw(lab.id() as i32).unwrap(), Signal::INT).unwrap();
+}
+
+/// Everything of the lab's process `lab` that is still there.
+fn left(lab: u32) -> Vec<String> {
+    let mut left = Vec::new();
+    let mark = format!("dolium-lab-{lab}");
+    for process in fs::read_dir("/proc").unwrap().flatten() {
+        let home = fs::read_link(process.path().join("cwd")).unwrap_or_default();
+        if home.to_string_lossy().contains(&format!("{mark}/")) {
+            left.push(format!("process {}", process.path().display()));
+        }
+    }
+    for folder in ["/sys/fs/cgroup/memory", "/sys/fs/cgroup", "/var/tmp", "/var/run/netns"] {
+        let names = fs::read_dir(folder).into_iter().flatten().flatten();
+        let names = names.map(|entry| entry.file_name().to_string_lossy().into_owned());
+        let namespace = format!("dolium-{lab}-");
+        let ours = |name: &String| name.starts_with(&mark) || name.starts_with(&namespace);
+        left.extend(names.filter(ours).map(|name| format!("{folder}/{name}")));
+    }
+    let swaps = fs::read_to_string("/proc/swaps").unwrap_or_default();
+    if swaps.contains(&mark) {
+        left.push(swaps);
+    }
+    left
+}
+
+fn wait_until(what: &str, test: impl Fn() -> bool) {
+    let begun = Instant::now();
+    while !test() {
+        assert!(begun.elapsed() < Duration::from_secs(60), "waited in vain for {what}");
+        thread::sleep(Duration::from_millis(50));
+    }
+}
+
+fn ends_in_order(name: &str, words: &[&str]) {
+    for number in 0..RUNS {
+        let out =
+            std::env::temp_dir().join(format!("dolium-{name}-{}-{number}", std::process::id()));
+        let mut lab = start(words, &out);
+        let moment = moment(number);
+        thread::sleep(moment);
+        let early = lab.try_wait().unwrap();
+        if early.is_none() {
+            interrupt(&lab);
+        }
+        let begun = Instant::now();
+        let status = lab.wait().unwrap();
+        let took = begun.elapsed();
+        assert!(took < Duration::from_secs(30), "{took:?} to end after {moment:?}");
+        assert_eq!(left(lab.id()), Vec::<String>::new(), "after {moment:?}");
+        if early.is_none() && !status.success() {
+            let file = out.join(format!("{}.json", words[0]));
+            let kept = fs::read_to_string(&file).unwrap_or_default();
+            assert!(kept.contains("\"interrupted\":true"), "{} after {moment:?}", file.display());
+        }
+        let _ = fs::remove_dir_all(&out);
+    }
+}
+
+#[test]
+fn ctrl_c_during_a_run_with_swapping_puts_the_machine_back() {
+    // Large enough that making the swap file, filling and swapping all last a while.
+    ends_in_order("swap", &["cao16-fig7", "--stores", "dolium", "--quick", "--scale", "2"]);
+}
+
+#[test]
+fn ctrl_c_during_a_run_in_namespaces_puts_the_machine_back() {
+    ends_in_order("namespaces", &["zhang14-fig4", "--stores", "dolium,null", "--quick"]);
+}
+
+#[test]
+fn a_killed_lab_leaves_no_swap_file_no_group_and_no_namespace() {
+    for words in [
+        ["cao16-fig7", "--stores", "dolium", "--quick", "--scale", "2"],
+        ["zhang14-fig4", "--stores", "dolium", "--quick", "--scale", "1"],
+    ] {
+        let out = std::env::temp_dir().join(format!("dolium-killed-{}", std::process::id()));
+        let mut lab = start(&words, &out);
+        thread::sleep(Duration::from_millis(2_500));
+        lab.kill().unwrap();
+        lab.wait().unwrap();
+        let number = lab.id();
+        wait_until("the machine as it was", || left(number).is_empty());
+        let _ = fs::remove_dir_all(&out);
+        let _ = fs::remove_dir_all(std::env::temp_dir().join(format!("dolium-lab-{number}")));
+    }
+}
