@@ -115,7 +115,7 @@ mod tests {
         assert!(taken.len() >= 2 && taken.is_sorted_by_key(|moment| moment.at), "{}", taken.len());
         let begun = Instant::now();
         let moments: Vec<Moment> =
-            (0..5).map(|step| Moment { at: begun + STEP * step, ..taken[0].clone() }).collect();
+            (0..5).map(|step| Moment { at: begun + STEP * step, ..taken[0] }).collect();
         let counter = |moment: &Moment| moment.at.duration_since(begun).as_secs_f64();
         let whole = over(&moments, (begun + STEP / 2, begun + STEP * 7 / 2), counter);
         assert!((whole - 3.0 * STEP.as_secs_f64()).abs() < 1e-6, "{whole}");
