@@ -146,9 +146,9 @@ fn latencies(bytes: &[u8], port: u16, request: usize, reply: usize) -> Vec<u64> 
             replies.pass(segment.sequence, segment.len, time, reply, true);
         }
     }
-    let pairs = streams.into_values().flat_map(|(requests, replies)| {
-        requests.batches.into_iter().zip(replies.batches).map(|(asked, answered)| (asked, answered))
-    });
+    let pairs = streams
+        .into_values()
+        .flat_map(|(requests, replies)| requests.batches.into_iter().zip(replies.batches));
     pairs.filter_map(|(asked, answered)| answered.checked_sub(asked)).collect()
 }
 
