@@ -243,6 +243,9 @@ impl Worker<'_> {
         let mut turn_of = 0;
         let give_up = to + DRAIN.as_nanos() as u64;
         loop {
+            // In this order: a run that ends in time says so after the window, so a clock that is
+            // read later shows it.
+            let told = self.shared.phase.load(Ordering::Acquire) == STOPPING;
             let now = clock.now();
             while next <= now && next < to {
                 if self.turns_outstanding >= OPEN_BACKLOG_MAX {
@@ -266,7 +269,7 @@ impl Worker<'_> {
                 return Ok(());
             }
             // Told to stop before the end of the window: the run is abandoned.
-            if now < to && self.shared.phase.load(Ordering::Relaxed) == STOPPING {
+            if told && now < to {
                 return Ok(());
             }
             if now > give_up {
