@@ -97,8 +97,13 @@ impl Engine {
     /// Begins a cut. One at a time: `None` while another runs. Waits for all locks, and so must
     /// not be called by the thread that a lossless reader of changes depends on.
     pub fn begin_cut(self: &Arc<Engine>, sink: Arc<dyn CutSink>) -> Option<Cut> {
-        let held = self.lock_all();
         let state = self.cut_state();
+        // Without the locks: a writer that has one may wait for the running cut's sink, and so for
+        // the caller. What runs only now is seen below.
+        if state.running.load(Relaxed) {
+            return None;
+        }
+        let held = self.lock_all();
         let cut = if state.running.load(Relaxed) {
             None
         } else {
