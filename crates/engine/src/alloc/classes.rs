@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! 16 24 32 .. 128                       steps of 8 bytes         15 classes
-//! 144 160 .. 256 | 288 .. 512 | .. 64K  8 classes per doubling   72 classes
+//! 144 160 .. 256 | 288 .. 512 | .. 32K  8 classes per doubling   64 classes
 //! ```
 //!
 //! Beyond 128 bytes at most one ninth of a block is lost to rounding. Blocks for items and
@@ -19,11 +19,11 @@ pub enum PageKind {
 }
 
 /// Number of size classes of one kind.
-pub const SIZES: usize = 87;
+pub const SIZES: usize = 79;
 /// Number of classes of all kinds.
 pub const CLASSES: usize = 2 * SIZES;
 /// The largest block that lies in a page with others; larger ones are runs of units.
-pub const BLOCK_MAX: usize = 64 << 10;
+pub const BLOCK_MAX: usize = 32 << 10;
 /// The largest block of a 64 KiB page.
 const NARROW_BLOCK_MAX: u32 = 4096;
 /// Most blocks that a magazine of an item class holds.
@@ -74,7 +74,7 @@ const CAPACITIES: [u8; CLASSES] = {
         let size = SHAPES[i % SIZES].size;
         let most = if i < SIZES { MAGAZINE_MAX } else { INDEX_MAGAZINE_MAX } as u32;
         let fitting = MAGAZINE_BYTES / size;
-        let capacity = if size >= 32 << 10 {
+        let capacity = if size >= 24 << 10 {
             1
         } else if size >= 8 << 10 {
             2

@@ -20,7 +20,7 @@ use super::page::State;
 use crate::arena::Ref;
 use crate::arena::header::DRAIN_AT;
 use crate::arena::layout::{
-    PAGES_PER_EXTENT, UNIT, UNITS_PER_EXTENT, UNITS_PER_PAGE, UNITS_PER_STEP,
+    PAGES_PER_EXTENT, UNIT, UNITS_PER_EXTENT, UNITS_PER_PAGE, UNITS_PER_STEP, UNITS_PER_WIDE_PAGE,
 };
 use crate::sync::atomics::Ordering::Relaxed;
 
@@ -126,7 +126,7 @@ impl Allocator {
     /// Whether a unit belongs to a page (and not to a large block).
     pub(super) fn in_page(&self, unit: u32) -> bool {
         let page = unit / UNITS_PER_PAGE;
-        let wide = page & !7;
+        let wide = page & !(UNITS_PER_WIDE_PAGE / UNITS_PER_PAGE - 1);
         self.page_class(page).is_some()
             || self.page_class(wide).is_some_and(|(class, _)| class.page_units() > UNITS_PER_PAGE)
     }

@@ -16,7 +16,8 @@ use crate::arena::Arena;
 use crate::arena::header::{FREE_UNITS_AT, KNOWN_EXTENTS_AT};
 use crate::arena::layout::{
     EXTENT_DESC_BYTES, EXTENTS_AT, PAGE_BITMAP_BYTES, PAGE_DESC_BYTES, PAGES_PER_EXTENT,
-    STEPS_PER_EXTENT, SUMMARIES_AT, SUMMARY_BYTES, SYSTEM_PAGE, UNITS_PER_STEP,
+    STEPS_PER_EXTENT, SUMMARIES_AT, SUMMARY_BYTES, SYSTEM_PAGE, UNITS_PER_PAGE, UNITS_PER_STEP,
+    UNITS_PER_WIDE_PAGE,
 };
 use crate::sync::atomics::Ordering::Relaxed;
 
@@ -36,7 +37,7 @@ pub(super) const ALL_STEPS: u32 = (1 << STEPS_PER_EXTENT) - 1;
 pub(super) enum Summary {
     /// There is a free, committed, aligned group of four units.
     Narrow = 0,
-    /// There is one of 32 units.
+    /// There is one of eight.
     Wide = 1,
     /// There is a step that can be committed.
     Uncommitted = 2,
@@ -81,20 +82,15 @@ pub(super) fn unit_mask(first: u32, n: u32) -> u128 {
     (u128::MAX >> (128 - n)) << first
 }
 
-/// The first aligned group of 4 or 32 units whose bits are all set.
+/// The first aligned group of 4 or 8 units whose bits are all set.
 pub(super) fn aligned_group(free: u128, units: u32) -> Option<u32> {
-    let starts = if units == 4 {
-        let pairs = free & free >> 1;
-        pairs & pairs >> 2 & (u128::MAX / 0xf)
+    let pairs = free & free >> 1;
+    let fours = pairs & pairs >> 2;
+    let starts = if units == UNITS_PER_PAGE {
+        fours & (u128::MAX / 0xf)
     } else {
-        debug_assert_eq!(units, 32);
-        let mut starts = 0;
-        for lane in 0..4 {
-            if free >> (lane * 32) & 0xffff_ffff == 0xffff_ffff {
-                starts |= 1 << (lane * 32);
-            }
-        }
-        starts
+        debug_assert_eq!(units, UNITS_PER_WIDE_PAGE);
+        fours & fours >> 4 & (u128::MAX / 0xff)
     };
     (starts != 0).then(|| starts.trailing_zeros())
 }
@@ -123,8 +119,8 @@ impl Extent {
     pub fn answers(&self) -> [bool; 4] {
         let free = self.available();
         [
-            aligned_group(free, 4).is_some(),
-            aligned_group(free, 32).is_some(),
+            aligned_group(free, UNITS_PER_PAGE).is_some(),
+            aligned_group(free, UNITS_PER_WIDE_PAGE).is_some(),
             self.committable() != 0,
             free != 0,
         ]

@@ -9,7 +9,7 @@
 use super::Allocator;
 use super::extent::{Summary, aligned_group, steps_of_units, unit_mask};
 use crate::arena::header::{FREE_UNITS_AT, HEAP_LOCK_AT, RUN_UNITS_AT};
-use crate::arena::layout::{STEP, STEPS_PER_EXTENT, UNIT, UNITS_PER_EXTENT};
+use crate::arena::layout::{STEP, STEPS_PER_EXTENT, UNIT, UNITS_PER_EXTENT, UNITS_PER_PAGE};
 use crate::sync::atomics::Ordering::Relaxed;
 use crate::sync::lock::{Held, lock};
 
@@ -43,10 +43,10 @@ impl Allocator {
         lock(self.arena.u32_at(HEAP_LOCK_AT))
     }
 
-    /// Takes an aligned group of 4 or 32 units. `None`: no memory within the limit.
+    /// Takes an aligned group of 4 or 8 units. `None`: no memory within the limit.
     pub(super) fn take_page(&self, units: u32) -> Option<u32> {
         self.take(|heap| {
-            let (summary, limit) = if units == 4 {
+            let (summary, limit) = if units == UNITS_PER_PAGE {
                 (Summary::Narrow, self.arena.layout().extents)
             } else {
                 (Summary::Wide, self.arena.layout().extents)
@@ -84,10 +84,23 @@ impl Allocator {
         Some(span.first)
     }
 
-    /// Whether there is such a run in committed memory.
+    /// Whether there is such a run, some of which may still have to be committed.
     pub(super) fn has_run(&self, units: u32) -> bool {
         let _held = self.heap_lock();
+        let growth = self.arena.uncommitted();
         self.find_run(units, false).is_some()
+            || growth >= STEP
+                && self.find_run(units, true).is_some_and(|span| self.missing(span) <= growth)
+    }
+
+    /// Bytes that a span takes to be committed.
+    fn missing(&self, span: Span) -> u64 {
+        let known = self.known_extents();
+        let steps = span.parts().map(|(extent, units)| {
+            let committed = if extent < known { self.extent(extent).committed } else { 0 };
+            (steps_of_units(units) & !committed).count_ones()
+        });
+        steps.sum::<u32>() as u64 * STEP
     }
 
     /// Gives a run back. False: no run of this length begins there.

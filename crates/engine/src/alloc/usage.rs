@@ -7,7 +7,7 @@ use super::classes::{CLASSES, Class, PageKind, run_units};
 use super::extent::Summary;
 use super::session::{CLAIMED_AT, magazine_at};
 use crate::arena::header::RUN_UNITS_AT;
-use crate::arena::layout::{STEP, UNIT};
+use crate::arena::layout::{STEP, UNIT, UNITS_PER_PAGE};
 
 use crate::sync::atomics::Ordering::Relaxed;
 
@@ -32,7 +32,7 @@ pub struct Usage {
     pub live_bytes: u64,
     /// Of these, the index's.
     pub index_bytes: u64,
-    /// Of these, blocks above 64 KiB.
+    /// Of these, blocks above 32 KiB.
     pub large_bytes: u64,
     /// Committed and in no page or run.
     pub free_bytes: u64,
@@ -110,19 +110,25 @@ impl Allocator {
         growth + self.free_unit_bytes()
     }
 
-    /// Whether a block of this size can be had now, as far as can be told without a lock. Blocks
-    /// in the caller's own magazine are not looked at.
-    pub fn can_serve(&self, bytes: usize, kind: PageKind) -> bool {
+    /// Whether a block of any size from the first to the second can be had now, as far as can be
+    /// told without a lock. Blocks in the caller's own magazine are not looked at.
+    pub fn can_serve(&self, least: usize, most: usize, kind: PageKind) -> bool {
         let growth = self.arena.uncommitted();
-        if bytes > super::BLOCK_MAX {
-            let needed = run_units(bytes) as u64 * UNIT;
-            return growth >= needed + 2 * STEP || self.has_run(run_units(bytes));
+        if most > super::BLOCK_MAX {
+            let needed = run_units(most) as u64 * UNIT;
+            return growth >= needed + 2 * STEP || self.has_run(run_units(most));
         }
-        let class = Class::of(bytes, kind);
-        if self.class_free_blocks(class) > 0 || growth >= class.page_units() as u64 * UNIT + STEP {
+        let class = Class::of(most, kind);
+        if growth >= class.page_units() as u64 * UNIT + STEP {
             return true;
         }
-        let summary = if class.page_units() == 4 { Summary::Narrow } else { Summary::Wide };
+        let classes = Class::of(least, kind).index()..=class.index();
+        let mut classes = classes.filter_map(|index| Class::from_index(index as u32));
+        if classes.all(|class| self.class_free_blocks(class) > 0) {
+            return true;
+        }
+        let summary =
+            if class.page_units() == UNITS_PER_PAGE { Summary::Narrow } else { Summary::Wide };
         self.find_extent(summary, 0).is_some()
     }
 }

@@ -26,7 +26,7 @@ pub const UNIT_SHIFT: u32 = 14;
 /// A page of small blocks, and what one page descriptor describes.
 pub const PAGE_SHIFT: u32 = 16;
 /// A page of blocks above 4 KiB.
-pub const WIDE_PAGE_SHIFT: u32 = 19;
+pub const WIDE_PAGE_SHIFT: u32 = 17;
 /// The most memory that the write path commits in one go.
 pub const STEP_SHIFT: u32 = 18;
 /// A huge page of the processor, and what is given back to the system at once.
@@ -37,6 +37,7 @@ pub const PAGE: u64 = 1 << PAGE_SHIFT;
 pub const STEP: u64 = 1 << STEP_SHIFT;
 pub const EXTENT: u64 = 1 << EXTENT_SHIFT;
 pub const UNITS_PER_PAGE: u32 = 1 << (PAGE_SHIFT - UNIT_SHIFT);
+pub const UNITS_PER_WIDE_PAGE: u32 = 1 << (WIDE_PAGE_SHIFT - UNIT_SHIFT);
 pub const UNITS_PER_STEP: u32 = 1 << (STEP_SHIFT - UNIT_SHIFT);
 pub const UNITS_PER_EXTENT: u32 = 1 << (EXTENT_SHIFT - UNIT_SHIFT);
 pub const PAGES_PER_EXTENT: u32 = 1 << (EXTENT_SHIFT - PAGE_SHIFT);
@@ -67,7 +68,7 @@ pub const PAGE_DESC_BYTES: u64 = 32;
 pub const PAGE_BITMAP_BYTES: u64 = 512;
 
 /// Changes whenever an attacher of an older build would misread the arena.
-pub const LAYOUT_VERSION: u32 = 1;
+pub const LAYOUT_VERSION: u32 = 2;
 
 pub const CLASSES_AT: u64 = HEADER_BYTES;
 pub const SUMMARIES_AT: u64 = CLASSES_AT + CLASSES_BYTES;
@@ -183,6 +184,7 @@ pub const LAYOUT_HASH: u64 = {
         UNIT_SHIFT as u64,
         PAGE_SHIFT as u64,
         EXTENT_SHIFT as u64,
+        WIDE_PAGE_SHIFT as u64,
         CLASSES_AT,
         SUMMARIES_AT,
         SHARDS_AT,

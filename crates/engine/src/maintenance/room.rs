@@ -16,6 +16,8 @@ const FEW_ITEMS: u64 = 16_384;
 const RESERVE_ONE_IN: u64 = 16;
 /// An item and its header take this much more than key and value, at most.
 const ITEM_EXTRA_BYTES: usize = 64;
+/// They take this much less, at most: an integer of 20 digits.
+const ITEM_SAVED_BYTES: usize = 8;
 /// Rounds of eviction and compaction for one command.
 const ROUNDS_MAX: usize = 4_000;
 /// Of these, the first that try to do without eviction.
@@ -39,8 +41,9 @@ impl Session {
         // The reserve is still to be there when a large value has been stored.
         let large = if item > BLOCK_MAX { block_bytes(item) } else { 0 };
         self.has_reserve(large)
-            && allocator.can_serve(item, PageKind::Item)
-            && (item > BLOCK_MAX || allocator.can_serve(SEGMENT_BYTES, PageKind::Index))
+            && allocator.can_serve(bytes.saturating_sub(ITEM_SAVED_BYTES), item, PageKind::Item)
+            && (item > BLOCK_MAX
+                || allocator.can_serve(SEGMENT_BYTES, SEGMENT_BYTES, PageKind::Index))
     }
 
     /// Whether what is kept free is there, and `more` beside it.
