@@ -7,7 +7,7 @@ use crate::arena::{Arena, ArenaError, ArenaOptions, Mem};
 use crate::counters::Statistics;
 use crate::cut::CutState;
 use crate::departure::Hook;
-use crate::eviction::Ghosts;
+use crate::ghosts::Ghosts;
 use crate::graveyard::Buried;
 use crate::hash::Hasher;
 use crate::index::read::View;
@@ -18,6 +18,7 @@ use crate::session::Session;
 use crate::sync::atomics::Ordering::{Acquire, Relaxed, Release};
 use crate::sync::atomics::{AtomicU32, AtomicU64};
 use crate::sync::blocking::{Mutex, MutexGuard};
+use crate::trial::Trial;
 use crate::verbs::*;
 use crate::watch::Watches;
 use std::sync::Arc;
@@ -108,6 +109,7 @@ pub struct Engine {
     cuts: CutState,
     graveyard: Mutex<Vec<Buried>>,
     ghosts: Ghosts,
+    trial: Trial,
     large: Order,
     departures: Hook,
     /// Items with less time left than this are not evicted; 0: there are none.
@@ -162,6 +164,7 @@ impl Engine {
             cuts: CutState::default(),
             graveyard: Mutex::default(),
             ghosts: Ghosts::default(),
+            trial: Trial::default(),
             large: Order::default(),
             departures: Hook::default(),
             spared_ms: AtomicU64::new(0),
@@ -342,6 +345,10 @@ impl Engine {
 
     pub(crate) fn ghosts(&self) -> &Ghosts {
         &self.ghosts
+    }
+
+    pub(crate) fn trial(&self) -> &Trial {
+        &self.trial
     }
 
     pub(crate) fn statistics_reset_at(&self) -> &Mutex<Statistics> {

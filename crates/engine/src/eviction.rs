@@ -2,12 +2,13 @@
 //!
 //! The meta byte of a slot says how often an item was used (0 to 3), whether it has proven itself
 //! (`main`), and in which generation of its shard it came. A shard's generation ends when a
-//! sixteenth of its bytes has been inserted anew. The hand walks a shard's lines in memory order
+//! sixteenth of its items has been inserted anew. The hand walks a shard's lines in memory order
 //! and looks at meta bytes only:
 //!
-//! * young and not in main: left alone until two generations old; then to main if it was used
-//!   twice, else evicted, and its hash remembered for a while;
-//! * in main: evicted if old and unused, else it loses a use and is young again;
+//! * young and not in main: left alone while it is on trial (see `trial.rs`); then to main if it
+//!   was used, else evicted, and its hash remembered for a while;
+//! * in main: left alone for as many generations as the hand has patience (`hand.rs`); then evicted if unused,
+//!   else half of its uses are taken from it and it is renewed;
 //! * a key that comes back while its hash is remembered goes to main at once.
 //!
 //! Source: Yang et al., "FIFO queues are all you need for cache eviction", SOSP 2023. LRU and LFU
@@ -15,69 +16,43 @@
 
 use crate::engine::Engine;
 use crate::guard::{Guard, Spot, Target};
-use crate::index::bucket::{META_FREQUENCY, META_MAIN, META_TTL, SLOTS};
+use crate::hand::{Hand, Times, Verdict, judge};
+use crate::index::bucket::{META_MAIN, META_TTL, SLOTS};
 use crate::index::segment::{LINES, Segment};
 use crate::index::shard::Shard;
 use crate::item::Item;
 use crate::session::Session;
-use crate::sync::atomics::AtomicU32;
-use crate::sync::atomics::Ordering::Relaxed;
 use crate::sync::lock;
+use crate::trial::Met;
 use crate::verbs::{Db, Event, Millis, Policy};
 
 /// Generations in the time in which a shard's content is inserted once.
 const GENERATIONS: u64 = 16;
 /// A generation is never shorter than this, or an empty shard would age with each insert.
-const GENERATION_BYTES_MIN: u64 = 4096;
-const GHOSTS: usize = if cfg!(shuttle) { 1 << 4 } else { 1 << 16 };
+const GENERATION_ITEMS_MIN: u64 = 8;
 /// Lines that one call looks at before it takes what it has.
 const LINES_A_TURN: usize = 64 * 63;
 
-/// Fingerprints of lately evicted keys: one word a place, the newest wins. 256 KiB in all.
-#[derive(Debug)]
-pub(crate) struct Ghosts {
-    places: Vec<AtomicU32>,
-}
-
-impl Default for Ghosts {
-    fn default() -> Self {
-        Ghosts { places: (0..GHOSTS).map(|_| AtomicU32::new(0)).collect() }
-    }
-}
-
-impl Ghosts {
-    fn place(&self, hash: u64) -> (&AtomicU32, u32) {
-        (&self.places[(hash >> 24) as usize % GHOSTS], (hash >> 8) as u32 | 1)
-    }
-
-    fn remember(&self, hash: u64) {
-        let (place, mark) = self.place(hash);
-        place.store(mark, Relaxed);
-    }
-
-    fn knows(&self, hash: u64) -> bool {
-        let (place, mark) = self.place(hash);
-        place.load(Relaxed) == mark
-    }
-}
-
 impl Engine {
     /// Counts an insert towards the shard's generation, which is returned.
-    pub(crate) fn note_insert(&self, shard: Shard<'_>, bytes: usize) -> u64 {
-        let inserted = shard.inserted_bytes() + bytes as u64;
-        // The bytes of a shard are not known, but its items and the size of this one are.
-        let span = (shard.items() * bytes as u64 / GENERATIONS).max(GENERATION_BYTES_MIN);
-        if inserted >= span {
-            shard.set_inserted_bytes(0);
+    pub(crate) fn note_insert(&self, shard: Shard<'_>) -> u64 {
+        let inserted = shard.inserted() + 1;
+        if inserted >= (shard.items() / GENERATIONS).max(GENERATION_ITEMS_MIN) {
+            shard.set_inserted(0);
             shard.set_generation(shard.generation() + 1);
         } else {
-            shard.set_inserted_bytes(inserted);
+            shard.set_inserted(inserted);
         }
         shard.generation()
     }
 
-    pub(crate) fn was_evicted_lately(&self, hash: u64) -> bool {
-        self.policy() != Policy::NoEviction && self.ghosts().knows(hash)
+    pub(crate) fn was_evicted_lately(&self, shard: Shard<'_>, hash: u64) -> bool {
+        self.policy() != Policy::NoEviction && self.ghosts().knows(hash, self.ghost_places(shard))
+    }
+
+    /// As many places as the store has items, as far as one shard can tell.
+    fn ghost_places(&self, shard: Shard<'_>) -> u64 {
+        shard.items() << self.view().shard_bits
     }
 }
 
@@ -129,13 +104,17 @@ impl Session {
         force: bool,
         items: usize,
     ) -> usize {
+        let engine = self.engine();
         let directory = target.shard.directory();
         if directory.is_empty() {
             return 0;
         }
-        let hand = target.shard.hand();
-        let (mut index, mut line) = ((hand >> 8) as usize, (hand & 0xff) as usize);
+        let mut hand = Hand::of(target.shard.hand());
+        let (mut index, mut line) = (hand.index, hand.line);
         let generation = target.shard.generation();
+        let times = Times { trial: engine.trial().generations(), patience: hand.patience };
+        // New items and proven ones whose time was up.
+        let mut met = [Met::default(); 2];
         // An eighth of the shard at a time keeps the shards even.
         let share = (target.shard.items() as usize / 8).clamp(1, items);
         let mut evicted = 0;
@@ -144,7 +123,10 @@ impl Session {
             if !(1..LINES).contains(&line) {
                 line = 1;
             }
-            index %= directory.entries();
+            if index >= directory.entries() {
+                index = 0;
+                hand.come_around(generation);
+            }
             let segment = target.shard.segment(directory, index);
             for slot in 0..SLOTS {
                 if evicted >= share {
@@ -170,15 +152,20 @@ impl Session {
                         }
                         false
                     }
-                    _ => match judge(meta, generation + if force { 2 } else { 0 }) {
-                        Verdict::Evict => true,
-                        Verdict::Keep(new) => {
-                            if new != meta {
+                    _ => {
+                        let verdict = judge(meta, generation, times, force);
+                        let side = &mut met[usize::from(meta & META_MAIN != 0)];
+                        match verdict {
+                            Verdict::Evict => side.due += 1,
+                            Verdict::Keep(new) if new != meta => {
+                                side.due += 1;
+                                side.used += 1;
                                 bucket.set_meta(slot, new);
                             }
-                            false
+                            Verdict::Keep(_) => {}
                         }
-                    },
+                        matches!(verdict, Verdict::Evict)
+                    }
                 };
                 let is_spared = out
                     && meta & META_TTL != 0
@@ -205,20 +192,33 @@ impl Session {
             self.evict_slot(guard, target, segment, line, slot);
             evicted += 1;
         }
-        target.shard.set_hand((index as u64) << 8 | line as u64);
+        engine.trial().note(met[0], met[1], times.patience, engine.ghost_places(target.shard));
+        (hand.index, hand.line) = (index, line);
+        target.shard.set_hand(hand.word());
         evicted
     }
 
-    fn is_spared_at(&self, segment: Segment<'_>, line: usize, slot: usize, now: Millis) -> bool {
+    pub(crate) fn is_spared_at(
+        &self,
+        segment: Segment<'_>,
+        line: usize,
+        slot: usize,
+        now: Millis,
+    ) -> bool {
         self.engine().is_spared(self.item_in(segment, line, slot).deadline(), now)
     }
 
-    fn item_in<'s>(&'s self, segment: Segment<'s>, line: usize, slot: usize) -> Item<'s> {
+    pub(crate) fn item_in<'s>(
+        &'s self,
+        segment: Segment<'s>,
+        line: usize,
+        slot: usize,
+    ) -> Item<'s> {
         Item::at(segment.words, segment.line(line).reference(slot) as usize * 8)
             .expect("an indexed item lies within the arena")
     }
 
-    fn evict_slot<'s>(
+    pub(crate) fn evict_slot<'s>(
         &'s self,
         guard: &mut Guard<'s>,
         target: &Target<'s>,
@@ -229,55 +229,9 @@ impl Session {
         let item = self.item_in(segment, line, slot);
         let mut key = Vec::with_capacity(item.head.key_len);
         item.copy_key(&mut key);
-        self.engine().ghosts().remember(self.engine().hash(&key));
+        let engine = self.engine();
+        engine.ghosts().remember(engine.hash(&key), engine.ghost_places(target.shard));
         let event = if item.is_due(guard.now) { Event::Expired } else { Event::Evicted };
         guard.take_out(target, &key, &Spot { segment, line, slot, item }, event);
-    }
-}
-
-enum Verdict {
-    Evict,
-    Keep(u8),
-}
-
-/// What the hand does with an item.
-fn judge(meta: u8, generation: u64) -> Verdict {
-    let age = (generation as u8).wrapping_sub(meta >> 4) & 0x0f;
-    let frequency = meta & META_FREQUENCY;
-    let renewed = meta & 0x0f & !META_FREQUENCY | (generation as u8 & 0x0f) << 4;
-    if meta & META_MAIN == 0 {
-        if age < 2 {
-            Verdict::Keep(meta)
-        } else if frequency >= 2 {
-            Verdict::Keep(renewed | META_MAIN)
-        } else {
-            Verdict::Evict
-        }
-    } else if frequency > 0 {
-        Verdict::Keep(renewed | (frequency - 1))
-    } else if age >= 2 {
-        Verdict::Evict
-    } else {
-        Verdict::Keep(meta)
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn an_unused_item_goes_when_it_is_two_generations_old() {
-        assert!(matches!(judge(0, 1), Verdict::Keep(0)));
-        assert!(matches!(judge(0, 2), Verdict::Evict));
-    }
-
-    #[test]
-    fn a_used_item_goes_to_main_and_must_be_used_again_to_stay() {
-        let Verdict::Keep(meta) = judge(3, 2) else { panic!("it was used") };
-        assert_eq!(meta & META_MAIN, META_MAIN);
-        assert_eq!(meta & META_FREQUENCY, 0);
-        assert!(matches!(judge(meta, 4), Verdict::Evict));
-        assert!(matches!(judge(meta + 1, 4), Verdict::Keep(_)));
     }
 }

@@ -8,12 +8,15 @@
 pub mod alloc;
 pub mod arena;
 mod counters;
+mod crowding;
 mod cut;
 mod departure;
 mod engine;
 mod eviction;
+mod ghosts;
 mod graveyard;
 mod guard;
+mod hand;
 mod hash;
 mod index;
 mod item;
@@ -32,6 +35,7 @@ mod sync;
 #[cfg(shuttle)]
 #[doc(hidden)]
 pub mod sync;
+mod trial;
 mod verbs;
 mod verify;
 mod watch;

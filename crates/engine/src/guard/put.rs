@@ -210,14 +210,22 @@ impl<'s> Guard<'s> {
     ) -> Result<(), StoreError> {
         let engine = self.session.engine();
         let session = self.session;
-        let (segment, line, slot) = engine.place_for(session, target, key.hash)?;
+        session.make_place(self, target, key.hash, false);
+        let (segment, line, slot) = match engine.place_for(session, target, key.hash) {
+            Err(StoreError::Full) => {
+                // No memory for a split: a place can be had without one.
+                session.make_place(self, target, key.hash, true);
+                engine.place_for(session, target, key.hash)?
+            }
+            outcome => outcome?,
+        };
         self.before_change(target, segment, line);
-        let generation = engine.note_insert(target.shard, head.size());
+        let generation = engine.note_insert(target.shard);
         let mut meta = (generation as u8 & 0x0f) << 4;
         if head.has_ttl() {
             meta |= META_TTL;
         }
-        if engine.was_evicted_lately(key.hash) {
+        if engine.was_evicted_lately(target.shard, key.hash) {
             meta |= META_MAIN;
         }
         segment.line(line).fill(slot, tag_of(key.hash), meta, reference);

@@ -7,9 +7,9 @@
 //!  16 u64 sequence (CAS uniques, version seeds)
 //!  24 u64 items with a deadline
 //!  32 u64 no deadline here comes before this
-//!  40 u64 bytes inserted since the generation began
+//!  40 u64 items inserted since the generation began
 //!  48 u64 generation
-//!  56 u64 where the eviction hand stands: segment index << 8 | line
+//!  56 u64 where the eviction hand stands, see eviction.rs
 //!
 //! directory: one block      0 u64 root << 32 | shard << 16 | depth, 8 u64 magic, 16.. u32 x 2^depth
 //! ```
@@ -145,12 +145,12 @@ impl<'a> Shard<'a> {
         self.set(32, due);
     }
 
-    pub fn inserted_bytes(&self) -> u64 {
+    pub fn inserted(&self) -> u64 {
         self.get(40)
     }
 
-    pub fn set_inserted_bytes(&self, bytes: u64) {
-        self.set(40, bytes);
+    pub fn set_inserted(&self, items: u64) {
+        self.set(40, items);
     }
 
     pub fn generation(&self) -> u64 {

@@ -6,5 +6,8 @@
 #[cfg(not(shuttle))]
 pub use std::sync::{Condvar, Mutex, MutexGuard, RwLock};
 
+// Only ever initialised by a function that takes no step which a model could interrupt.
+pub use std::sync::OnceLock;
+
 #[cfg(shuttle)]
 pub use shuttle::sync::{Condvar, Mutex, MutexGuard, RwLock};

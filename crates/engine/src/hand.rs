@@ -1,0 +1,134 @@
+//! The hand that walks a shard, and how it judges an item by its meta byte.
+//!
+//! Patience is what makes a walk around the shard take about one generation, so that items leave
+//! soon after their time is up: it grows while the hand finds enough among the young (a scan is
+//! passing by), and shrinks while it comes around without (what is in main has become old).
+//!
+//! ```text
+//! hand    line:8 | segment index:32 | generation when it last began anew:8 | patience:8
+//! ```
+
+use crate::index::bucket::{META_FREQUENCY, META_MAIN};
+
+/// Generations for which an item in main is left alone. Ages are counted to 15 only, and the hand
+/// must come by before they begin anew.
+const PATIENCE_MAX: u8 = 12;
+const PATIENCE_FIRST: u8 = 6;
+/// Where the hand of a shard stands.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Hand {
+    pub line: usize,
+    pub index: usize,
+    /// Low bits of the generation in which this walk began.
+    began: u8,
+    pub patience: u8,
+}
+
+impl Hand {
+    pub fn of(word: u64) -> Hand {
+        let patience = match (word >> 48) as u8 {
+            0 => PATIENCE_FIRST,
+            patience => patience,
+        };
+        Hand {
+            line: (word & 0xff) as usize,
+            index: (word >> 8) as u32 as usize,
+            began: (word >> 40) as u8,
+            patience,
+        }
+    }
+
+    pub fn word(self) -> u64 {
+        self.line as u64
+            | (self.index as u64) << 8
+            | u64::from(self.began) << 40
+            | u64::from(self.patience) << 48
+    }
+
+    /// The walk is over and begins anew.
+    pub fn come_around(&mut self, generation: u64) {
+        match (generation as u8).wrapping_sub(self.began) {
+            0 => self.patience = (self.patience - 1).max(1),
+            1 => {}
+            _ => self.patience = (self.patience + 1).min(PATIENCE_MAX),
+        }
+        self.began = generation as u8;
+    }
+}
+
+/// Generations for which an item is left alone: a new one, and one that has proven itself.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Times {
+    pub trial: u8,
+    pub patience: u8,
+}
+
+pub(crate) enum Verdict {
+    Evict,
+    Keep(u8),
+}
+
+/// Generations since an item came or was renewed, to 15 and then from 0 again.
+pub(crate) fn age_of(meta: u8, generation: u64) -> u8 {
+    (generation as u8).wrapping_sub(meta >> 4) & 0x0f
+}
+
+/// What the hand does with an item. `force`: age is no excuse.
+pub(crate) fn judge(meta: u8, generation: u64, times: Times, force: bool) -> Verdict {
+    let age = age_of(meta, generation);
+    let frequency = meta & META_FREQUENCY;
+    let renewed = meta & 0x0f & !META_FREQUENCY | (generation as u8 & 0x0f) << 4;
+    let time = if meta & META_MAIN == 0 { times.trial } else { times.patience };
+    if age < time && !force {
+        Verdict::Keep(meta)
+    } else if frequency == 0 {
+        Verdict::Evict
+    } else if meta & META_MAIN == 0 {
+        Verdict::Keep(renewed | META_MAIN)
+    } else {
+        Verdict::Keep(renewed | (frequency / 2))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const TIMES: Times = Times { trial: 3, patience: 9 };
+
+    #[test]
+    fn an_unused_item_goes_when_its_time_is_up() {
+        assert!(matches!(judge(0, 2, TIMES, false), Verdict::Keep(0)));
+        assert!(matches!(judge(0, 3, TIMES, false), Verdict::Evict));
+        assert!(matches!(judge(0, 0, TIMES, true), Verdict::Evict));
+    }
+
+    #[test]
+    fn a_used_item_goes_to_main_and_must_be_used_again_to_stay() {
+        let Verdict::Keep(meta) = judge(3, 4, TIMES, false) else { panic!("it was used") };
+        assert_eq!(meta & META_MAIN, META_MAIN);
+        assert_eq!(meta & META_FREQUENCY, 0);
+        assert!(matches!(judge(meta, 12, TIMES, false), Verdict::Keep(same) if same == meta));
+        assert!(matches!(judge(meta, 13, TIMES, false), Verdict::Evict));
+        let Verdict::Keep(renewed) = judge(meta + 3, 13, TIMES, false) else {
+            panic!("it was used")
+        };
+        assert_eq!(renewed & META_FREQUENCY, 1);
+    }
+
+    #[test]
+    fn the_hand_has_patience_while_it_finds_enough() {
+        let mut hand = Hand::of(0);
+        assert_eq!(hand.patience, PATIENCE_FIRST);
+        hand.come_around(5);
+        assert_eq!(hand.patience, PATIENCE_FIRST + 1);
+        hand.come_around(6);
+        assert_eq!(hand.patience, PATIENCE_FIRST + 1);
+        for _ in 0..20 {
+            hand.come_around(6);
+        }
+        assert_eq!(hand.patience, 1);
+        let again = Hand::of(hand.word());
+        assert_eq!((again.began, again.patience), (6, 1));
+    }
+}
