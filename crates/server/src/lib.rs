@@ -30,7 +30,6 @@ pub mod server;
 pub mod signals;
 pub mod slowlog;
 pub mod statistics;
-pub mod tls;
 pub mod transport;
 mod waiting;
 

@@ -58,10 +58,10 @@ const BUILT_IN: &[(&str, &str)] = built_in![
     "ycsb-f",
     "limit-misses",
     "limit-null",
-    "memcached-cpu",
-    "memcached-cpu-multiget",
     "mixed",
     "traces",
+    "memcached-hits",
+    "memcached-hits-drift",
 ];
 
 /// All built-in experiments, study by study.

@@ -38,6 +38,8 @@ pub struct LoadShape {
     pub quality_percentile: f64,
     /// Count the server's system calls in one more visit.
     pub count_calls: bool,
+    /// Memory of each cache (`hits`); without it, a quarter of what all values take.
+    pub memory_mib: Option<u64>,
 }
 
 impl Default for LoadShape {
@@ -61,6 +63,7 @@ impl Default for LoadShape {
             quality_us: 1000.0,
             quality_percentile: 0.99,
             count_calls: false,
+            memory_mib: None,
         }
     }
 }

@@ -73,6 +73,7 @@ pub const FIGURES: &[Figure] = &[
     less("fragmentation", "resident over used memory"),
     less("iteration_s", "seconds an iteration"),
     more("hit_ratio", "reads that found their key, %"),
+    less("misses_share", "reads that did not, %"),
     less("dependent_ns", "two dependent misses, ns"),
     less("batch16_ns", "in batches of 16, ns a get"),
     less("batch32_ns", "in batches of 32, ns a get"),

@@ -28,7 +28,10 @@ pub fn run(stage: &mut Stage<'_>) -> Result<(), LabError> {
     for combination in &combinations {
         let mean = combination.workload.value.sizes().mean();
         let share = f64::from(combination.workload.keys) * mean * MEMORY_SHARE;
-        let bytes = share.max(MEMORY_LEAST) as u64;
+        let bytes = match combination.load.memory_mib {
+            Some(mib) => mib << 20,
+            None => share.max(MEMORY_LEAST) as u64,
+        };
         stage.note(&format!(
             "Memory of each cache: {:.0} MB where all values are {:.0} MB; Redis and Dolium evict \
              by allkeys-lru, each as it understands it.",
@@ -69,7 +72,9 @@ fn one(fleet: &Fleet, combination: &Combination) -> Result<Visit, LabError> {
     cache.read(&workload, first)?;
     let hits = cache.read(&workload, second)?;
     let mut visit = Visit::default();
-    visit.put("hit_ratio", 100.0 * hits as f64 / second.len() as f64);
+    let share = 100.0 * hits as f64 / second.len() as f64;
+    visit.put("hit_ratio", share);
+    visit.put("misses_share", 100.0 - share);
     visit.put("rss_mib", resident_mib(&fleet.pids()));
     Ok(visit)
 }

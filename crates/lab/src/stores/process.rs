@@ -259,21 +259,23 @@ fn command(
             command
         }
         Store::Memcached => {
-            let user = if rustix::process::geteuid().is_root() { &["-u", "root"][..] } else { &[] };
             let mut command = Command::new("memcached");
-            command.args(["-t", &threads, "-c", "4096"]).args(user);
-            // Told a limit, it evicts as a cache; otherwise running out is an error to be seen.
-            let limit = role.settings.iter().find(|(name, _)| name == "maxmemory");
-            match limit.and_then(|(_, bytes)| bytes.parse::<u64>().ok()) {
-                Some(bytes) => command.arg("-m").arg((bytes >> 20).max(1).to_string()),
-                None => command.args(["-m", "4096", "-M"]),
-            };
+            // Without a limit, running out is an error to be seen; with one, it evicts as a cache.
+            memcached_options(&mut command, limit(role), &threads);
             if around.unix {
                 command.arg("-s").arg(unix);
             } else {
                 command.args(["-l", &address, "-U", "0", "-p", &port_text]);
             }
             command
+        }
+        // Beside Memcached at a limit, as whoever swaps the binaries starts it.
+        Store::DoliumMemcached if limit(role).is_some() && !around.unix => {
+            let mut command = Command::new(&around.dolium);
+            command.arg("memcached");
+            memcached_options(&mut command, limit(role), &threads);
+            command.args(["-l", "127.0.0.1", "-U", "0", "-p", &port_text]);
+            return Ok(command);
         }
         Store::Dolium | Store::DoliumMemcached => {
             let other = free_port()?.to_string();
@@ -285,8 +287,7 @@ fn command(
             command.args(["serve", "--port", &redis, "--memcached-port", &memcached]);
             command.args(["--threads", &threads, "--http-port", "0"]);
             if !place.0.is_loopback() {
-                // Nobody else reaches the addresses of a namespace.
-                command.args(["--bind", &address, "--protected-mode", "no"]);
+                command.args(["--bind", &address]);
             }
             // A store of the lab must not take the place where the user's own one is attached.
             for (name, value) in [("maxmemory", "8gb"), ("attach-socket", "")] {
@@ -325,6 +326,24 @@ fn command(
         }
     }
     Ok(command)
+}
+
+/// The memory that a store is told to keep to.
+fn limit(role: &Role) -> Option<u64> {
+    let limit = role.settings.iter().find(|(name, _)| name == "maxmemory")?;
+    limit.1.parse().ok()
+}
+
+/// What is said to Memcached, and to Dolium in its place.
+fn memcached_options(command: &mut Command, limit: Option<u64>, threads: &str) {
+    command.args(["-t", threads, "-c", "4096"]);
+    if rustix::process::geteuid().is_root() {
+        command.args(["-u", "root"]);
+    }
+    match limit {
+        Some(bytes) => command.arg("-m").arg((bytes >> 20).max(1).to_string()),
+        None => command.args(["-m", "4096", "-M"]),
+    };
 }
 
 /// The file that is run for a store.

@@ -33,6 +33,13 @@ pub enum Distribution {
     /// Zipf over the age of the keys: the newest are the most popular. With inserts in the
     /// workload, what is newest moves on.
     Latest { exponent: f64 },
+    /// Zipf, scrambled; after every `every` of its requests, `length` keys are read one after the
+    /// other by number, from where the last scan ended.
+    Scans { exponent: f64, every: u32, length: u32 },
+    /// Zipf, scrambled, over a window of this share of the keys. It moves from the first keys to
+    /// the last within the requests: each step, its oldest key is asked for no more, and a new key
+    /// takes over its rank.
+    Moving { exponent: f64, window: f64 },
 }
 
 impl Distribution {
@@ -45,6 +52,13 @@ impl Distribution {
                 exponent.is_finite() && exponent >= 0.0
             }
             Self::Gaussian { deviations } => deviations.is_finite() && deviations > 0.0,
+            Self::Scans { exponent, every, .. } => {
+                exponent.is_finite() && exponent >= 0.0 && every > 0
+            }
+            Self::Moving { exponent, window } => {
+                let most = share(window) && window * f64::from(keys) >= 1.0;
+                exponent.is_finite() && exponent >= 0.0 && most
+            }
             Self::HotSet { keys_share, requests_share } => {
                 share(keys_share) && share(requests_share) && keys_share * f64::from(keys) >= 1.0
             }
@@ -68,6 +82,12 @@ impl Distribution {
             }
             Self::Gaussian { deviations } => format!("Gaussian, {deviations} deviations"),
             Self::Latest { exponent } => format!("latest {exponent}"),
+            Self::Scans { exponent, every, length } => {
+                format!("Zipf {exponent}, {length} in a row after every {every}")
+            }
+            Self::Moving { exponent, window } => {
+                format!("Zipf {exponent} over {:.0} % of the keys, moving", 100.0 * window)
+            }
         }
     }
 
@@ -101,6 +121,32 @@ impl Distribution {
             Self::Latest { exponent } => {
                 let ages = Self::Zipf { exponent, scrambled: false }.draw(keys, count, seed);
                 ages.into_iter().map(|age| keys - 1 - age).collect()
+            }
+            Self::Scans { exponent, every, length } => {
+                let mut popular =
+                    Self::Zipf { exponent, scrambled: true }.draw(keys, count, seed).into_iter();
+                let mut scanned = (0..keys).cycle();
+                let mut out = Vec::with_capacity(count + length as usize);
+                while out.len() < count {
+                    out.extend(popular.by_ref().take(every as usize));
+                    out.extend(scanned.by_ref().take(length as usize));
+                }
+                out.truncate(count);
+                out
+            }
+            Self::Moving { exponent, window } => {
+                let window = ((f64::from(keys) * window) as u32).clamp(1, keys);
+                let places = Self::Zipf { exponent, scrambled: true }.draw(window, count, seed);
+                let steps = u64::from(keys - window);
+                (0..count as u64)
+                    .zip(places)
+                    .map(|(request, place)| {
+                        let first = (steps * request / count as u64) as u32;
+                        // The only key within the window that falls on this place.
+                        let past = (first % window > place) as u32;
+                        (first / window + past) * window + place
+                    })
+                    .collect()
             }
             Self::Gaussian { deviations } => {
                 let middle = f64::from(keys) / 2.0;
@@ -154,6 +200,10 @@ impl fmt::Display for Distribution {
             }
             Self::Gaussian { deviations } => write!(f, "gaussian:{deviations}"),
             Self::Latest { exponent } => write!(f, "latest:{exponent}"),
+            Self::Scans { exponent, every, length } => {
+                write!(f, "scans:{exponent}:{every}:{length}")
+            }
+            Self::Moving { exponent, window } => write!(f, "moving:{exponent}:{window}"),
         }
     }
 }
@@ -174,12 +224,21 @@ impl FromStr for Distribution {
             }
             ("gaussian", Ok([deviations])) => Ok(Self::Gaussian { deviations: *deviations }),
             ("latest", Ok([exponent])) => Ok(Self::Latest { exponent: *exponent }),
+            ("scans", Ok([exponent, every, length])) => Ok(Self::Scans {
+                exponent: *exponent,
+                every: *every as u32,
+                length: *length as u32,
+            }),
+            ("moving", Ok([exponent, window])) => {
+                Ok(Self::Moving { exponent: *exponent, window: *window })
+            }
             ("hot", Ok([keys_share, requests_share])) => {
                 Ok(Self::HotSet { keys_share: *keys_share, requests_share: *requests_share })
             }
             _ => Err(LabError::Options(format!(
                 "unknown key order {text:?}: use uniform, sequential, zipf:EXPONENT, \
-                 zipf-contiguous:EXPONENT, latest:EXPONENT, gaussian:DEVIATIONS or \
+                 zipf-contiguous:EXPONENT, latest:EXPONENT, gaussian:DEVIATIONS, \
+                 scans:EXPONENT:EVERY:LENGTH, moving:EXPONENT:SHARE-OF-KEYS or \
                  hot:SHARE-OF-KEYS:SHARE-OF-REQUESTS"
             ))),
         }
@@ -263,6 +322,32 @@ mod tests {
     }
 
     #[test]
+    fn scans_read_on_where_they_ended_between_requests_by_popularity() {
+        let scans = Distribution::Scans { exponent: 0.99, every: 30, length: 20 };
+        let ids = scans.draw(KEYS, 1_000, 7);
+        assert_eq!(ids.len(), 1_000);
+        let scanned: Vec<u32> = ids.chunks(50).flat_map(|turn| turn[30..].to_vec()).collect();
+        assert_eq!(scanned, (0..400).collect::<Vec<u32>>());
+    }
+
+    #[test]
+    fn a_window_moves_from_the_first_keys_to_the_last() {
+        let ids = Distribution::Moving { exponent: 0.5, window: 0.1 }.draw(KEYS, DRAWS, 7);
+        for (number, &id) in ids.iter().enumerate() {
+            let first = 900 * number / DRAWS;
+            assert!((first..first + 100).contains(&(id as usize)), "{id} as number {number}");
+        }
+        // A new key takes over the rank of the one that it replaces.
+        let [first, last] = [&ids[..DRAWS / 10], &ids[9 * DRAWS / 10..]].map(|part| {
+            let mut counts = [0; 100];
+            part.iter().for_each(|&id| counts[id as usize % 100] += 1);
+            counts
+        });
+        let most = |counts: &[i32; 100]| (0..100).max_by_key(|&place| counts[place]);
+        assert_eq!(most(&first), most(&last));
+    }
+
+    #[test]
     fn names_read_back() {
         for text in [
             "uniform",
@@ -272,6 +357,8 @@ mod tests {
             "latest:0.99",
             "gaussian:3",
             "hot:0.1:0.9",
+            "scans:0.99:5000:1000",
+            "moving:0.99:0.25",
         ] {
             assert_eq!(text.parse::<Distribution>().unwrap().to_string(), text);
         }

@@ -21,6 +21,9 @@ pub enum Sizes {
     Range(usize, usize),
     /// One of these, equally often.
     List(Vec<usize>),
+    /// A level that goes from the first size to the second and back within so many keys, each
+    /// octave in the same time; a key's size is anything from half of the level to three halves.
+    Wave(usize, usize, u32),
     /// Keys of Facebook's ETC pool, by Atikoglu et al. 2012 (a generalised extreme value law).
     EtcKeys,
     /// Values of the same pool (a table below 15 bytes, a generalised Pareto law above).
@@ -56,6 +59,12 @@ impl Sizes {
                 least + (mix(u64::from(id)) % (most - least + 1) as u64) as usize
             }
             Self::List(sizes) => sizes[(mix(u64::from(id)) % sizes.len() as u64) as usize],
+            Self::Wave(least, most, period) => {
+                let phase = f64::from(id % period) / f64::from(*period);
+                let height = 1.0 - (2.0 * phase - 1.0).abs();
+                let level = *least as f64 * (*most as f64 / *least as f64).powf(height);
+                ((level * (0.5 + share(0))) as usize).max(1)
+            }
             Self::EtcKeys => {
                 let share = share(KEY_SALT).clamp(1e-9, 1.0 - 1e-9);
                 let law = ((-share.ln()).powf(-ETC_KEY_SHAPE) - 1.0) / ETC_KEY_SHAPE;
@@ -79,6 +88,11 @@ impl Sizes {
         const SAMPLE: u32 = 20_000;
         match self {
             Self::Constant(size) => *size as f64,
+            // Evenly over one wave.
+            Self::Wave(.., period) => {
+                let id = |step| (u64::from(step) * u64::from(*period) / u64::from(SAMPLE)) as u32;
+                (0..SAMPLE).map(|step| self.of(id(step)) as f64).sum::<f64>() / f64::from(SAMPLE)
+            }
             _ => (0..SAMPLE).map(|id| self.of(id) as f64).sum::<f64>() / f64::from(SAMPLE),
         }
     }
@@ -91,6 +105,7 @@ impl Sizes {
             Self::List(sizes) => {
                 (sizes.iter().copied().min().unwrap_or(0), sizes.iter().copied().max().unwrap_or(0))
             }
+            Self::Wave(least, most, _) => ((least / 2).max(1), most * 3 / 2),
             Self::EtcKeys => (ETC_KEY_MIN, KEY_MAX),
             Self::EtcValues => (1, ETC_VALUE_MAX),
         }
@@ -126,6 +141,7 @@ impl fmt::Display for Sizes {
                 let sizes: Vec<String> = sizes.iter().map(usize::to_string).collect();
                 write!(f, "list:{}", sizes.join(":"))
             }
+            Self::Wave(least, most, period) => write!(f, "wave:{least}:{most}:{period}"),
             Self::EtcKeys => f.write_str("etc-keys"),
             Self::EtcValues => f.write_str("etc"),
         }
@@ -143,13 +159,16 @@ impl FromStr for Sizes {
             ("etc", Ok([])) => Ok(Self::EtcValues),
             ("etc-keys", Ok([])) => Ok(Self::EtcKeys),
             ("range", Ok([least, most])) if least <= most => Ok(Self::Range(*least, *most)),
+            ("wave", Ok([least, most, period])) if 0 < *least && least <= most && *period > 0 => {
+                Ok(Self::Wave(*least, *most, u32::try_from(*period).unwrap_or(u32::MAX)))
+            }
             ("list", Ok(sizes @ [_, ..])) => Ok(Self::List(sizes.to_vec())),
             (size, Ok([])) if size.parse::<usize>().is_ok() => {
                 Ok(Self::Constant(size.parse().unwrap_or_default()))
             }
             _ => Err(LabError::Options(format!(
-                "unknown size {text:?}: use BYTES, range:LEAST:MOST, list:BYTES:BYTES..., etc or \
-                 etc-keys"
+                "unknown size {text:?}: use BYTES, range:LEAST:MOST, list:BYTES:BYTES..., \
+                 wave:LEAST:MOST:KEYS, etc or etc-keys"
             ))),
         }
     }
@@ -196,14 +215,26 @@ mod tests {
     }
 
     #[test]
+    fn a_wave_goes_up_and_down_again() {
+        let wave = Sizes::Wave(100, 1_600, 40_000);
+        let mean = |from: u32| (from..from + 100).map(|id| wave.of(id)).sum::<usize>() / 100;
+        for (from, level) in [(0, 100), (10_000, 400), (20_000, 1_600), (30_000, 400)] {
+            let mean = mean(from);
+            assert!((level * 9 / 10..level * 11 / 10).contains(&mean), "{from}: {mean}");
+        }
+    }
+
+    #[test]
     fn sizes_read_back_and_stay_within_their_bounds() {
-        for text in ["100", "range:10:1000", "list:1:20:300", "etc", "etc-keys"] {
+        for text in
+            ["100", "range:10:1000", "list:1:20:300", "wave:60:4000:1000", "etc", "etc-keys"]
+        {
             let sizes: Sizes = text.parse().unwrap();
             assert_eq!(sizes.to_string(), text);
             let (least, most) = sizes.bounds();
             assert!((0..5_000).all(|id| (least..=most).contains(&sizes.of(id))), "{text}");
         }
-        for text in ["", "many", "range:9:3", "list"] {
+        for text in ["", "many", "range:9:3", "list", "wave:9:3:10", "wave:0:3:10"] {
             assert!(text.parse::<Sizes>().is_err(), "{text}");
         }
     }

@@ -5,7 +5,6 @@ pub mod directive;
 pub mod file;
 pub mod live;
 pub mod rewrite;
-mod secured;
 pub mod table;
 pub mod value;
 
