@@ -8,14 +8,15 @@ use std::time::Duration;
 
 const LIMIT: Duration = Duration::from_secs(600);
 
-/// A program that shows that a Debian package is there, and the package.
+/// A program, or a Perl module, that shows that a Debian package is there, and the package.
 type Need = (&'static str, &'static str);
 
 pub const REDIS: &[Need] = &[("redis-server", "redis-server"), ("redis-cli", "redis-tools")];
 pub const MEMCACHED: &[Need] = &[("memcached", "memcached"), ("memccapable", "libmemcached-tools")];
 pub const REDIS_SUITE: &[Need] = &[("tclsh", "tcl"), ("dpkg-source", "dpkg-dev")];
 pub const MEMCACHED_SUITE: &[Need] =
-    &[("perl", "perl"), ("gcc", "gcc"), ("dpkg-source", "dpkg-dev")];
+    &[("perl", "perl"), ("gcc", "gcc"), ("dpkg-source", "dpkg-dev"), TLS_OF_PERL];
+const TLS_OF_PERL: Need = ("IO::Socket::SSL", "libio-socket-ssl-perl");
 pub const CLIENT_SUITES: &[Need] = &[
     ("python3", "python3-venv"),
     ("go", "golang-go"),
@@ -33,7 +34,7 @@ pub const CLIENTS: &[Need] = &[
 
 /// Makes sure that each program is there, by `apt-get install` of the missing packages.
 pub fn packages(needs: &[Need]) -> Result<()> {
-    let missing: Vec<&Need> = needs.iter().filter(|need| !commands::on_path(need.0)).collect();
+    let missing: Vec<&Need> = needs.iter().filter(|need| !is_there(need.0)).collect();
     if missing.is_empty() {
         return Ok(());
     }
@@ -50,6 +51,14 @@ pub fn packages(needs: &[Need]) -> Result<()> {
     install.env("DEBIAN_FRONTEND", "noninteractive").env("RUNLEVEL", "1");
     install.args(["install", "-q", "-y", "--no-install-recommends"]).args(names);
     commands::run("apt-install", &mut install, LIMIT)?.require("apt-get install").map(|_| ())
+}
+
+fn is_there(name: &str) -> bool {
+    if name.contains("::") {
+        let output = Command::new("perl").arg(format!("-M{name}")).args(["-e", "1"]).output();
+        return output.is_ok_and(|output| output.status.success());
+    }
+    commands::on_path(name)
 }
 
 /// A Python environment with the pinned clients; answers its interpreter.

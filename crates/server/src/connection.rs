@@ -98,8 +98,9 @@ impl Connection {
         self.closing != Closing::No
     }
 
+    /// Bytes that wait for the peer; where TLS has them already, only that there are some.
     pub fn unsent(&self) -> usize {
-        self.output.len() - self.sent
+        self.output.len() - self.sent + usize::from(self.transport.is_behind())
     }
 
     /// Sends `bytes`, after whatever has not been sent yet. What finds no room is kept; a large
@@ -131,12 +132,17 @@ impl Connection {
             }
         }
         bytes.clear();
-        Sent::All
+        if self.transport.is_behind() { Sent::Partly } else { Sent::All }
     }
 
     /// Sends what was kept.
     pub fn send_rest(&mut self) -> Sent {
-        while self.unsent() > 0 {
+        match self.transport.flush() {
+            Ok(()) => {}
+            Err(e) if e.kind() == ErrorKind::WouldBlock => return Sent::Partly,
+            Err(_) => return Sent::Gone,
+        }
+        while self.sent < self.output.len() {
             match self.transport.send(&self.output[self.sent..]) {
                 Ok(n) => self.sent += n,
                 Err(e) if e.kind() == ErrorKind::Interrupted => {}
@@ -146,7 +152,7 @@ impl Connection {
         }
         self.output = Vec::new();
         self.sent = 0;
-        Sent::All
+        if self.transport.is_behind() { Sent::Partly } else { Sent::All }
     }
 
     /// Puts requests that were parsed and then held back in front of the input, to be parsed anew.
@@ -162,6 +168,7 @@ impl Connection {
 
     /// Bytes of memory that this connection's own buffers take.
     pub fn buffer_bytes(&self) -> u64 {
-        (self.input.capacity() + self.held.capacity() + self.output.capacity()) as u64
+        let own = self.input.capacity() + self.held.capacity() + self.output.capacity();
+        (own + self.transport.waiting_bytes()) as u64
     }
 }

@@ -30,6 +30,7 @@ pub mod server;
 pub mod signals;
 pub mod slowlog;
 pub mod statistics;
+pub mod tls;
 pub mod transport;
 mod waiting;
 

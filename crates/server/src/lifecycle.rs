@@ -9,6 +9,7 @@ use crate::memcached::restart;
 use crate::process;
 use crate::reactor::Reactor;
 use crate::server::{Server, random_bytes};
+use crate::tls::{self, Tls};
 use dolium_engine::{Engine, EngineOptions, Policy, limits as engine_limits};
 use std::fmt;
 use std::net::{IpAddr, SocketAddr, UdpSocket};
@@ -31,6 +32,7 @@ pub enum StartFailure {
     Door(DoorFailure),
     Engine(dolium_engine::CreateError),
     Sessions,
+    Tls(String),
     Io(&'static str, std::io::Error),
 }
 
@@ -42,6 +44,7 @@ impl fmt::Display for StartFailure {
             StartFailure::Engine(error) => {
                 write!(f, "the arena could not be made: {error}. A smaller one: --maxmemory 1gb")
             }
+            StartFailure::Tls(sentence) => f.write_str(sentence),
             StartFailure::Sessions => write!(f, "too many threads: use --threads with fewer"),
             StartFailure::Io(what, error) => write!(f, "{what}: {error}"),
         }
@@ -74,6 +77,8 @@ pub struct Running {
     pub server: Arc<Server>,
     /// What it listens on: each address once.
     pub doors: Vec<(Door, Address)>,
+    /// Where TLS is spoken.
+    pub secured: Vec<Address>,
     /// Where local processes attach.
     pub attach: Option<PathBuf>,
     threads: Vec<JoinHandle<()>>,
@@ -90,6 +95,7 @@ impl Running {
         fit_clients(&config);
         let backlog = config.number("tcp-backlog") as i32;
         let (mut datagrams, mut listening) = (Vec::new(), Vec::new());
+        let tls = tls_settings(&config).map(Tls::new).transpose().map_err(StartFailure::Tls)?;
         let mut doors = match config.memcached.take() {
             None => Vec::new(),
             Some(mut setup) => {
@@ -101,25 +107,34 @@ impl Running {
             }
         };
         doors.extend(open_doors(&config, threads)?);
+        if let Some(secured) = open_secured(&config, threads)? {
+            doors.extend(secured);
+        }
         let attach = open_attach(&config)?;
         let engine = create_engine(&config, threads)?;
-        let port = doors.iter().find_map(|listeners| match (listeners[0].door, &listeners[0]) {
-            (Door::Redis, Listener { address: Address::Tcp(address), .. }) => Some(address.port()),
+        let port = doors.iter().find_map(|listeners| match &listeners[0] {
+            Listener {
+                door: Door::Redis, address: Address::Tcp(address), is_tls: false, ..
+            } => Some(address.port()),
             _ => None,
         });
         if let Some(port) = port {
             config.store("port", port.to_string());
         }
         let pins = config.is_on("pin-threads");
-        let server = Server::new(engine, config, threads, port.unwrap_or(0))
+        let server = Server::new(engine, config, threads, port.unwrap_or(0), tls)
             .map_err(|e| StartFailure::Io("the server's own descriptors", e))?;
         let server = Arc::new(server);
         *server.memcached.listening.lock().unwrap_or_else(PoisonError::into_inner) = listening;
         server.watch_departures();
         server.restore_items()?;
-        let names = doors.iter().map(|l| (l[0].door, l[0].address.clone())).collect();
+        let (secured, plain): (Vec<_>, Vec<_>) =
+            doors.iter().map(|listeners| &listeners[0]).partition(|listener| listener.is_tls);
+        let names = plain.iter().map(|l| (l.door, l.address.clone())).collect();
+        let secured = secured.iter().map(|l| l.address.clone()).collect();
         let path = attach.as_ref().map(|door| door.path().to_path_buf());
-        let mut running = Running { server, doors: names, attach: path, threads: Vec::new() };
+        let mut running =
+            Running { server, doors: names, secured, attach: path, threads: Vec::new() };
         let started = running.start_threads(doors, datagrams, attach, pins.then_some(cores));
         if let Err(failure) = started {
             running.server.stop();
@@ -310,6 +325,30 @@ fn open_doors(config: &Config, threads: usize) -> Result<Vec<Vec<Listener>>, Sta
         }
     }
     Ok(doors)
+}
+
+/// What TLS listeners are to be told: by Memcached's options or by directives.
+fn tls_settings(config: &Config) -> Option<tls::Settings> {
+    match &config.memcached {
+        Some(setup) => setup.tls.clone(),
+        None => (config.number("tls-port") != 0).then(|| config.tls_settings()),
+    }
+}
+
+/// The listeners of `tls-port`.
+fn open_secured(
+    config: &Config,
+    threads: usize,
+) -> Result<Option<Vec<Vec<Listener>>>, StartFailure> {
+    let port = config.number("tls-port") as u16;
+    if port == 0 || config.memcached.is_some() {
+        return Ok(None);
+    }
+    let backlog = config.number("tcp-backlog") as i32;
+    let bind = config.get("bind");
+    let mut doors = open_ports(&bind, Door::Redis, "tls-port", port, threads, backlog)?;
+    doors.iter_mut().flatten().for_each(|listener| listener.is_tls = true);
+    Ok(Some(doors))
 }
 
 /// The listeners of one door: a list for each address that `bind` names.

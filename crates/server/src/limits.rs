@@ -2,6 +2,10 @@
 
 /// The logical database that Memcached clients see.
 pub const MEMCACHE_DB: dolium_engine::Db = dolium_engine::Db(0);
+/// Encrypted bytes of one connection that may wait for its peer: four of TLS' longest records.
+pub const TLS_BUFFER_BYTES: usize = 64 * 1024;
+/// What one receive may read of TLS beyond the bytes that it was asked for.
+pub const TLS_SURPLUS_BYTES: usize = 64 * 1024;
 /// One thread's input buffer, used again for every connection so that it stays in the cache.
 pub const HOT_INPUT_BYTES: usize = 256 * 1024;
 /// The least room a read is given: with less left, what was gathered runs first.

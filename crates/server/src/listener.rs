@@ -34,6 +34,8 @@ pub struct Listener {
     pub socket: OwnedFd,
     pub door: Door,
     pub address: Address,
+    /// What comes in speaks TLS first.
+    pub is_tls: bool,
 }
 
 /// Why a door could not be opened, and what to do.
@@ -76,7 +78,7 @@ pub fn listen_tcp(
     (0..threads)
         .map(|_| {
             let socket = bind_tcp(address, true, Some(backlog))?;
-            Ok(Listener { socket, door, address: Address::Tcp(address) })
+            Ok(Listener { socket, door, address: Address::Tcp(address), is_tls: false })
         })
         .collect()
 }
@@ -134,7 +136,7 @@ pub fn listen_unix(path: &Path, door: Door, mode: u32, backlog: i32) -> io::Resu
         rustix::fs::chmod(path, Mode::from_raw_mode(mode))?;
     }
     rustix::net::listen(&socket, backlog)?;
-    Ok(Listener { socket, door, address: Address::Unix(path.into()) })
+    Ok(Listener { socket, door, address: Address::Unix(path.into()), is_tls: false })
 }
 
 /// A connection that came in: its socket and the names of both ends.

@@ -11,6 +11,7 @@ use crate::pause::Pause;
 use crate::pubsub::PubSub;
 use crate::slowlog::{LatencyMonitor, SlowLog};
 use crate::statistics::Statistics;
+use crate::tls::Tls;
 use crate::waiting::WaitingClients;
 use dolium_commands::connection::ClientState;
 use dolium_commands::host::SlowEntry;
@@ -35,6 +36,8 @@ pub struct Server {
     pub latency: LatencyMonitor,
     pub notifier: Notifier,
     pub memcached: Memcached,
+    /// What TLS listeners share; none without such listeners.
+    pub tls: Option<Tls>,
     /// One mailbox for each thread that serves.
     pub posts: Vec<Arc<Mailbox>>,
     pub started: Stopwatch,
@@ -58,6 +61,7 @@ impl Server {
         mut config: Config,
         threads: usize,
         port: u16,
+        tls: Option<Tls>,
     ) -> std::io::Result<Server> {
         let memcached = Memcached::new(config.memcached.take());
         // Datagrams are served by a thread of their own, which counts for itself.
@@ -76,6 +80,7 @@ impl Server {
             latency: LatencyMonitor::default(),
             notifier: Notifier::default(),
             memcached,
+            tls,
             posts: posts.collect::<Result<_, _>>()?,
             started: Stopwatch::start(),
             started_unix_s: clock::unix_us() / 1_000_000,

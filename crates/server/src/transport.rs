@@ -1,8 +1,10 @@
-//! What carries a connection's bytes: a socket, or a ring in memory shared with a local process.
+//! What carries a connection's bytes: a socket, TLS over one, or a ring in memory shared with a local
+//! process.
 //!
 //! The reactor treats both alike: a descriptor that becomes readable, bytes in, bytes out, and
 //! `WouldBlock` when there is nothing or no room.
 
+use crate::tls::TlsStream;
 use rustix::net::{RecvFlags, SendFlags};
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
@@ -21,6 +23,7 @@ pub trait RingPort: Send {
 pub enum Transport {
     Socket(OwnedFd),
     Ring(Box<dyn RingPort>),
+    Tls(Box<TlsStream>),
 }
 
 impl Transport {
@@ -31,7 +34,37 @@ impl Transport {
                 Ok(rustix::net::recv(fd, into, RecvFlags::DONTWAIT).map(|(n, _)| n)?)
             }
             Transport::Ring(ring) => ring.receive(into),
+            Transport::Tls(stream) => stream.receive(into),
         }
+    }
+
+    /// A part of what was given to `send` waits here for room in the socket.
+    #[inline]
+    pub fn is_behind(&self) -> bool {
+        matches!(self, Transport::Tls(stream) if stream.is_behind())
+    }
+
+    /// Sends what waits here; `WouldBlock` if some still does.
+    #[inline]
+    pub fn flush(&mut self) -> io::Result<()> {
+        match self {
+            Transport::Tls(stream) => stream.flush(),
+            _ => Ok(()),
+        }
+    }
+
+    /// Bytes of memory that wait here for room in the socket, at most.
+    pub fn waiting_bytes(&self) -> usize {
+        match self {
+            Transport::Tls(stream) => stream.waiting_bytes(),
+            _ => 0,
+        }
+    }
+
+    /// Another receive would tell something, although the last one came back short.
+    #[inline]
+    pub fn has_more(&self) -> bool {
+        matches!(self, Transport::Tls(stream) if stream.has_more())
     }
 
     /// How much [`Transport::receive_more`] would take: less than that is the end for now.
@@ -39,12 +72,12 @@ impl Transport {
         let free = into.capacity() - into.len();
         match self {
             Transport::Socket(_) => free,
-            Transport::Ring(_) => free.min(most),
+            Transport::Ring(_) | Transport::Tls(_) => free.min(most),
         }
     }
 
-    /// Receives into the free capacity of `into`. What a ring gives goes through memory that is
-    /// zeroed first, so from there it is at most `most` bytes.
+    /// Receives into the free capacity of `into`. What a ring or TLS gives goes through memory
+    /// that is zeroed first, so from there it is at most `most` bytes.
     pub fn receive_more(&mut self, into: &mut Vec<u8>, most: usize) -> io::Result<usize> {
         match self {
             Transport::Socket(fd) => {
@@ -52,10 +85,10 @@ impl Transport {
                 let (n, _) = rustix::net::recv(fd, room, RecvFlags::DONTWAIT)?;
                 Ok(n)
             }
-            Transport::Ring(ring) => {
+            Transport::Ring(_) | Transport::Tls(_) => {
                 let (start, room) = (into.len(), (into.capacity() - into.len()).min(most));
                 into.resize(start + room, 0);
-                let n = ring.receive(&mut into[start..]);
+                let n = self.receive(&mut into[start..]);
                 into.truncate(start + n.as_ref().copied().unwrap_or(0));
                 n
             }
@@ -69,6 +102,7 @@ impl Transport {
                 Ok(rustix::net::send(fd, bytes, SendFlags::NOSIGNAL | SendFlags::DONTWAIT)?)
             }
             Transport::Ring(ring) => ring.send(bytes),
+            Transport::Tls(stream) => stream.send(bytes),
         }
     }
 }
@@ -78,6 +112,7 @@ impl AsFd for Transport {
         match self {
             Transport::Socket(fd) => fd.as_fd(),
             Transport::Ring(ring) => ring.doorbell(),
+            Transport::Tls(stream) => stream.socket.as_fd(),
         }
     }
 }

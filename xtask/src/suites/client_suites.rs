@@ -26,8 +26,6 @@ struct Suite {
     passed: usize,
     skipped: usize,
     #[serde(default)]
-    without_tls: usize,
-    #[serde(default)]
     skips: BTreeMap<String, String>,
     #[serde(default)]
     left_out: BTreeMap<String, String>,
@@ -100,10 +98,6 @@ fn one(
         for test in suite.left_out.keys() {
             words.push(format!("--deselect={test}"));
         }
-    }
-    if against == Against::Dolium {
-        expected -= suite.without_tls;
-        skipped += suite.without_tls;
     }
     let fresh = std::env::temp_dir().join(format!("dolium-suite-{}-{name}", std::process::id()));
     paths::create(&fresh)?;

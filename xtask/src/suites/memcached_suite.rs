@@ -30,10 +30,19 @@ struct Plan {
     files: usize,
     /// File to what it needs that no release build has.
     not_counted: BTreeMap<String, String>,
+    /// Files that want a build with TLS, which the real one as packaged is not.
+    tls: Vec<String>,
     /// File to why it skips itself.
     skips: BTreeMap<String, String>,
     /// File to why Dolium does not pass it, and what it does instead.
     left_out: BTreeMap<String, String>,
+}
+
+/// What the tests' own clients and servers speak.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Over {
+    Plain,
+    Tls,
 }
 
 pub fn run(against: Against) -> Result<Tally> {
@@ -45,7 +54,8 @@ pub fn run(against: Against) -> Result<Tally> {
     let plan: Plan = toml::from_str(&text).map_err(|why| format!("memcached-suite.toml: {why}"))?;
     let folder = prepare(&sources, against)?;
     let names = names(&sources.join("t"))?;
-    for name in plan.not_counted.keys().chain(plan.skips.keys()).chain(plan.left_out.keys()) {
+    let listed = plan.not_counted.keys().chain(plan.skips.keys()).chain(plan.left_out.keys());
+    for name in listed.chain(&plan.tls) {
         if !names.contains(name) {
             return Err(format!("memcached-suite.toml names {name}, which there is not"));
         }
@@ -57,18 +67,22 @@ pub fn run(against: Against) -> Result<Tally> {
         if plan.not_counted.contains_key(&name) {
             continue;
         }
-        if is_left_out || plan.skips.contains_key(&name) {
+        if is_left_out || plan.skips.contains_key(&name) || plan.tls.contains(&name) {
             tally.skipped += 1;
         } else {
             chosen.push(name);
         }
     }
-    tally.add(all(&folder, &chosen));
+    tally.add(all(&folder, &chosen, Over::Plain));
     let left_out = if against == Against::Dolium { plan.left_out.len() } else { 0 };
     let seen = tally.passed + tally.failures.len() + left_out;
     if seen != plan.files {
         let numbers = format!("{seen} files came up, the suite has {}", plan.files);
         tally.fail("memcached-suite.toml", numbers);
+    }
+    if against == Against::Dolium {
+        tally.skipped -= plan.tls.len();
+        tally.add(all(&folder, &plan.tls, Over::Tls));
     }
     Ok(tally)
 }
@@ -121,14 +135,14 @@ done
 exec memcached \"${words[@]}\"
 ";
 
-fn all(folder: &Path, names: &[String]) -> Tally {
+fn all(folder: &Path, names: &[String], over: Over) -> Tally {
     let (next, failed) = (AtomicUsize::new(0), Mutex::new(Vec::new()));
     let mut tally = Tally::default();
     std::thread::scope(|scope| {
         for _ in 0..AT_A_TIME {
             scope.spawn(|| {
                 while let Some(name) = names.get(next.fetch_add(1, Ordering::Relaxed)) {
-                    match one(folder, name) {
+                    match one(folder, name, over) {
                         Ok(()) => println!("   {name:<24} ok"),
                         Err(why) => {
                             println!("   {name:<24} failed beside others: {}", first_line(&why));
@@ -142,7 +156,7 @@ fn all(folder: &Path, names: &[String]) -> Tally {
     let failed = failed.into_inner().expect("no holder panics");
     tally.passed += names.len() - failed.len();
     for name in failed {
-        let outcome = one(folder, name);
+        let outcome = one(folder, name, over);
         println!("   {name:<24} {}", if outcome.is_ok() { "ok, alone" } else { "FAILED" });
         tally.check(name, outcome);
     }
@@ -153,9 +167,12 @@ fn first_line(text: &str) -> &str {
     text.lines().next().unwrap_or_default()
 }
 
-fn one(folder: &Path, name: &str) -> Result<()> {
+fn one(folder: &Path, name: &str, over: Over) -> Result<()> {
     let mut command = Command::new("perl");
     command.current_dir(folder).args(["-It/lib", &format!("t/{name}")]);
+    if over == Over::Tls {
+        command.env("SSL_TEST", "1");
+    }
     let finished = commands::run(&format!("memcached-{name}"), &mut command, LIMIT)?;
     let failed: Vec<&str> =
         finished.output.lines().filter(|line| line.starts_with("not ok")).take(5).collect();

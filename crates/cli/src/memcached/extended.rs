@@ -1,7 +1,7 @@
 //! `-o`: extended options, separated by commas.
 
-use super::Refused;
 use super::options::{Options, number};
+use super::{Refused, secured};
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
 pub(super) fn take(options: &mut Options, list: &str) -> Result<(), Refused> {
@@ -124,9 +124,7 @@ fn one(options: &mut Options, name: &str, value: Option<&str>) -> Result<(), Ref
                  half of what Memcached takes for small ones"
             )));
         }
-        _ if name.starts_with("ssl_") => {
-            return Err(Refused::usage(format!("-o {name}: this build has no TLS listener")));
-        }
+        _ if name.starts_with("ssl_") => secured::take(options, name, value)?,
         _ => return Err(Refused::plain(format!("Illegal suboption \"{name}\""))),
     }
     Ok(())

@@ -9,7 +9,7 @@ const USAGE: &str = "\
 -a, --unix-mask=<mask>    access mask for UNIX socket, in octal (default: 700)
 -A, --enable-shutdown     enable ascii \"shutdown\" command
 -l, --listen=<addr>       interface to listen on, host or host:port, several with commas
-                          (default: all)
+                          (default: all); notls:<addr> is without TLS
 -d, --daemon              run as a daemon
 -r, --enable-coredumps    maximize core file limit
 -u, --user=<user>         assume identity of <username> (only when run as root)
@@ -40,10 +40,13 @@ const USAGE: &str = "\
                           user:pass\\nuser2:pass2\\n
 -e, --memory-file=<file>  keep the items in this file over a stop with SIGUSR1
 -N, --napi-ids=<num>      accepted; the kernel spreads connections
+-Z, --enable-ssl          enable TLS/SSL
 -o, --extended            comma separated list of extended options
    - redis_port, http_port:  also serve Redis clients and the web, from the same keys
    - idle_timeout:        timeout for idle connections (default: 0, no timeout)
    - temporary_ttl:       items with less than this left can't be evicted (default: off)
+   - ssl_chain_cert, ssl_key, ssl_keyformat, ssl_verify_mode (0 to 3), ssl_ca_cert, ssl_ciphers,
+     ssl_wbuf_size, ssl_session_cache, ssl_min_version (2: TLS 1.2, 3: TLS 1.3)
    - hashpower, read_buf_mem_limit, watcher_logbuf_size, track_sizes, modern, no_modern,
      lru_crawler, lru_maintainer, slab_reassign, slab_automove, slab_chunk_max and those that go
      with them: as in Memcached where there is something to act on; see docs/memcached.md

@@ -3,6 +3,7 @@
 //! ```text
 //!   options   the words: short, long, bundled; their values checked as Memcached checks them
 //!   extended  -o a,b=c
+//!   secured   -Z, -o ssl_*
 //!   process   -d, -P, -u, -r, -k: what becomes of the process
 //!   help      -h, -i, -V
 //! ```
@@ -12,6 +13,7 @@ mod extended;
 mod help;
 mod options;
 mod process;
+mod secured;
 
 use dolium_server::memcached::accounts::Accounts;
 use dolium_server::{Running, StartFailure, read_config};
@@ -78,6 +80,7 @@ fn serve(words: &[String], mut options: Options) -> Result<(), Refused> {
     let pid_file = options.pid_file.clone();
     config.memcached = Some(options.setup);
     let mut running = Running::start(config).map_err(|failure| match failure {
+        StartFailure::Tls(_) => Refused::usage(failure.to_string()),
         StartFailure::Door(_) => Refused::system(format!("failed to listen: {failure}")),
         _ => Refused::plain(failure.to_string()),
     })?;

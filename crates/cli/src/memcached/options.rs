@@ -4,9 +4,9 @@
 //!   -p 11212   -p11212   -vv   --port 11212   --port=11212
 //! ```
 
-use super::{Refused, extended, help};
+use super::{Refused, extended, help, secured};
 use dolium_server::memcached::Binding;
-use dolium_server::memcached::Setup;
+use dolium_server::memcached::{Place, Setup};
 use std::path::PathBuf;
 use std::sync::atomic::Ordering::Relaxed;
 
@@ -37,6 +37,9 @@ pub struct Options {
     pub(super) tcp_is_set: bool,
     pub(super) udp_is_set: bool,
     pub(super) binding_is_set: bool,
+    pub(super) plain_is_named: bool,
+    /// `-o ssl_*`, as they become the listeners' settings.
+    pub(super) tls: dolium_server::tls::Settings,
 }
 
 /// Long names, their letters, and whether a value follows.
@@ -106,6 +109,8 @@ impl Default for Options {
             tcp_is_set: false,
             udp_is_set: false,
             binding_is_set: false,
+            plain_is_named: false,
+            tls: Default::default(),
         }
     }
 }
@@ -278,11 +283,7 @@ impl Options {
             'W' => fixed.watch_enabled = false,
             'Y' => fixed.auth_file = Some(value.into()),
             'N' => self.notice("-N: connections are spread by the kernel, not by NAPI ids"),
-            'Z' => {
-                return Err(Refused::usage(
-                    "-Z: this build has no TLS listener; put one in front of it, such as stunnel",
-                ));
-            }
+            'Z' => fixed.tls.enabled = true,
             'o' => extended::take(self, value)?,
             _ => return Err(Refused::plain(format!("Illegal argument \"{letter}\""))),
         }
@@ -296,7 +297,11 @@ impl Options {
     /// `-l host`, `-l host:port`, `-l [v6]:port`, several with commas.
     fn listen(&mut self, value: &str) -> Result<(), Refused> {
         for place in value.split([',', ';', ' ']).filter(|place| !place.is_empty()) {
-            let place = place.strip_prefix("notls:").unwrap_or(place);
+            let (is_plain, place) = match place.strip_prefix("notls:") {
+                Some(place) => (true, place),
+                None => (false, place),
+            };
+            self.plain_is_named |= is_plain;
             let (host, port) = match place.strip_prefix('[').and_then(|rest| rest.split_once(']')) {
                 Some((host, rest)) => (host, rest.strip_prefix(':')),
                 None => match place.rsplit_once(':') {
@@ -312,7 +317,7 @@ impl Options {
                 }
             };
             let host = if host == "*" { "0.0.0.0" } else { host };
-            self.setup.hosts.push((host.into(), port));
+            self.setup.hosts.push(Place { host: host.into(), port, is_plain });
         }
         let inter = &mut self.setup.fixed.inter;
         *inter = Some(match inter.take() {
@@ -385,6 +390,8 @@ impl Options {
             // Any free one; the number is known when it is open.
             fixed.udp_port = u16::MAX;
         }
+        secured::check(self)?;
+        let fixed = &mut self.setup.fixed;
         fixed.idle_timeout = self.idle_timeout;
         self.setup.ports_file = std::env::var_os("MEMCACHED_PORT_FILENAME").map(PathBuf::from);
         let initial = std::env::var("T_MEMD_INITIAL_MALLOC").ok();

@@ -35,12 +35,18 @@ pub(super) fn run(context: &mut McContext<'_>, name: &[u8], words: Words<'_>) ->
         watch(context, words);
         return Flow::Continue;
     }
+    if name == b"refresh_certs" {
+        match context.server.refresh_certificates() {
+            Ok(()) => write::line(context.out, "OK"),
+            Err(why) => write::line(context.out, &why),
+        }
+        return Flow::Continue;
+    }
     let noreply = words_list.last() == Some(&&b"noreply"[..]);
     let reply = match name {
         b"lru" => lru(context, words_list),
         b"slabs" => slabs(context, words_list),
         b"lru_crawler" => crawler(context, words_list),
-        b"refresh_certs" => "Error TLS not enabled",
         // `extstore`: there is no external storage here.
         _ => "ERROR",
     };

@@ -95,6 +95,9 @@ pub trait Server {
     fn reassign(&self, session: &Session, from: i64, to: usize, now: Millis) -> &'static str;
     /// Sweeps for expired items soon.
     fn crawl(&self);
+    /// Reads the certificates of TLS listeners again (`refresh_certs`). `Err`: a sentence saying why
+    /// not.
+    fn refresh_certificates(&self) -> Result<(), String>;
     /// Ends the process, as `shutdown [graceful]` asks.
     fn shutdown(&self, graceful: bool);
     /// Descriptor, field and value of each line of `stats conns`; the client that asks is named.
@@ -163,4 +166,14 @@ pub struct Process {
     pub pool_bytes: u64,
     pub hash_power: u32,
     pub hash_bytes: u64,
+    pub tls: Option<TlsNumbers>,
+}
+
+/// Of servers with TLS listeners.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct TlsNumbers {
+    /// Where sessions are remembered.
+    pub new_sessions: Option<u64>,
+    pub handshake_errors: u64,
+    pub since_refresh_s: u64,
 }

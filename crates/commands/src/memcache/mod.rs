@@ -30,7 +30,7 @@ mod store;
 mod tally;
 
 pub use binary::run as run_binary;
-pub use context::{Client, Departed, McContext, Process, Reason, Server};
+pub use context::{Client, Departed, McContext, Process, Reason, Server, TlsNumbers};
 pub use settings::Settings;
 pub use tally::{Count, Tally, Totals};
 

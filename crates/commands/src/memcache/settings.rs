@@ -57,6 +57,40 @@ pub struct Fixed {
     /// the environment (T_MEMD_INITIAL_MALLOC).
     pub initial_bytes: u64,
     pub slab_automove_window: u32,
+    pub tls: TlsShown,
+}
+
+/// What `stats settings` shows of `-Z` and `-o ssl_*`.
+#[derive(Clone, Debug)]
+pub struct TlsShown {
+    pub enabled: bool,
+    pub chain: Option<String>,
+    pub key: Option<String>,
+    /// As OpenSSL's bits: 1 request, 2 require, 4 once.
+    pub verify_mode: u32,
+    pub key_format: u32,
+    pub ciphers: Option<String>,
+    pub authority: Option<String>,
+    pub buffer_bytes: usize,
+    pub session_cache: bool,
+    pub min_version: &'static str,
+}
+
+impl Default for TlsShown {
+    fn default() -> Self {
+        TlsShown {
+            enabled: false,
+            chain: None,
+            key: None,
+            verify_mode: 0,
+            key_format: 1,
+            ciphers: None,
+            authority: None,
+            buffer_bytes: 16 << 10,
+            session_cache: false,
+            min_version: "tlsv1.2",
+        }
+    }
 }
 
 impl Default for Fixed {
@@ -97,6 +131,7 @@ impl Default for Fixed {
             memory_file: None,
             initial_bytes: 0,
             slab_automove_window: 30,
+            tls: TlsShown::default(),
         }
     }
 }
@@ -227,7 +262,17 @@ impl Settings {
             ("read_buf_mem_limit", fixed.read_buffer_limit.to_string()),
             ("track_sizes", yes(fixed.track_sizes)),
             ("inline_ascii_response", yes(false)),
-            ("ssl_enabled", yes(false)),
+            ("ssl_enabled", yes(fixed.tls.enabled)),
+            ("ssl_chain_cert", fixed.tls.chain.clone().unwrap_or_else(|| "(null)".into())),
+            ("ssl_key", fixed.tls.key.clone().unwrap_or_else(|| "(null)".into())),
+            ("ssl_verify_mode", fixed.tls.verify_mode.to_string()),
+            ("ssl_keyformat", fixed.tls.key_format.to_string()),
+            ("ssl_ciphers", null(&fixed.tls.ciphers)),
+            ("ssl_ca_cert", null(&fixed.tls.authority)),
+            ("ssl_wbuf_size", fixed.tls.buffer_bytes.to_string()),
+            ("ssl_session_cache", yes(fixed.tls.session_cache)),
+            ("ssl_kernel_tls", yes(false)),
+            ("ssl_min_version", fixed.tls.min_version.into()),
             ("memory_file", fixed.memory_file.clone().unwrap_or_else(|| "(null)".into())),
         ]);
         lines

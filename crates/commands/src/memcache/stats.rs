@@ -172,6 +172,13 @@ fn general(context: &McContext<'_>, lines: &mut Lines) {
     lines.add("log_watcher_skipped", process.watcher_skipped);
     lines.add("log_watcher_sent", process.watcher_sent);
     lines.add("log_watchers", process.watchers);
+    if let Some(tls) = process.tls {
+        if let Some(sessions) = tls.new_sessions {
+            lines.add("ssl_new_sessions", sessions);
+        }
+        lines.add("ssl_handshake_errors", tls.handshake_errors);
+        lines.add("time_since_server_cert_refresh", tls.since_refresh_s);
+    }
     lines.add("unexpected_napi_ids", 0);
     lines.add("round_robin_fallback", 0);
     lines.add("bytes", memory.live);

@@ -85,6 +85,9 @@ impl Server for FakeServer {
         "OK"
     }
     fn crawl(&self) {}
+    fn refresh_certificates(&self) -> Result<(), String> {
+        Err("Error TLS not enabled".into())
+    }
     fn shutdown(&self, _graceful: bool) {}
     fn connections(&self, _me: u64) -> Vec<(i32, &'static str, String)> {
         vec![(7, "state", "conn_parse_cmd".to_owned())]

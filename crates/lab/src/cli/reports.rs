@@ -7,10 +7,6 @@ use clap::Args;
 
 use crate::{LabError, report};
 
-/// Lines of a document between which `--into` writes.
-const BEGIN: &str = "<!-- dolium lab report --into: begin -->";
-const END: &str = "<!-- dolium lab report --into: end -->";
-
 #[derive(Args)]
 pub(super) struct ReportOptions {
     /// A directory that `dolium lab run` or `--keep` wrote
@@ -21,7 +17,8 @@ pub(super) struct ReportOptions {
     /// Print the results in Markdown, a section an experiment, in place of the page
     #[arg(long)]
     markdown: bool,
-    /// Write one line an experiment into this document, between the two comments that say so
+    /// Write one line an experiment, or with --markdown its section, into this document, between
+    /// the two comments that say so
     #[arg(long, value_name = "FILE")]
     into: Option<PathBuf>,
 }
@@ -32,11 +29,11 @@ impl ReportOptions {
         if let Some(directory) = &self.keep {
             report::keep(directory, &all)?;
         }
-        if self.markdown {
-            print!("{}", report::markdown::text(&all));
-        }
-        if let Some(document) = &self.into {
-            put(document, &report::markdown::summary(&all))?;
+        match (&self.into, self.markdown) {
+            (Some(document), true) => put(document, &report::markdown::text(&all))?,
+            (Some(document), false) => put(document, &report::markdown::summary(&all))?,
+            (None, true) => print!("{}", report::markdown::text(&all)),
+            (None, false) => {}
         }
         if self.keep.is_some() || self.markdown || self.into.is_some() {
             return Ok(());
@@ -51,12 +48,13 @@ fn put(document: &Path, text: &str) -> Result<(), LabError> {
     let failed =
         |error| LabError::system(format!("write results into {}", document.display()), error);
     let old = fs::read_to_string(document).map_err(failed)?;
-    let (Some(begin), Some(end)) = (old.find(BEGIN), old.find(END)) else {
+    let Some(new) = report::markdown::put(&old, text) else {
         return Err(LabError::Options(format!(
-            "{} lacks the lines {BEGIN} and {END}, between which the results go",
-            document.display()
+            "{} lacks the lines {} and {}, between which the results go",
+            document.display(),
+            report::markdown::BEGIN,
+            report::markdown::END
         )));
     };
-    let new = format!("{}{BEGIN}\n{text}{}", &old[..begin], &old[end..]);
     fs::write(document, new).map_err(failed)
 }

@@ -5,7 +5,7 @@
 //! machine takes longer than it was given, a faster one less. How far a run stayed below the
 //! published scale is said by `cuts`, from the run itself.
 
-use super::{Experiment, Kind};
+use super::{Axis, Experiment, Kind, Setting};
 use crate::LabError;
 
 /// Repetitions below which no difference can be told from chance.
@@ -25,7 +25,7 @@ const FILL_KEYS: f64 = 50_000.0;
 /// Bytes a second to and from a swap file, with its making and its emptying.
 const SWAP_BYTES: f64 = 40e6;
 /// Edges of a graph that all stores and Spark together work off in a second, all iterations.
-const EDGES: f64 = 30_000.0;
+const EDGES: f64 = 7_000.0;
 /// Reads a second of one client that looks aside, and reads for each key.
 const ASIDE: f64 = 120_000.0;
 const READS: f64 = 6.0;
@@ -89,8 +89,19 @@ pub fn fit(
     };
     let room = MEMORY_MOST * memory / data.max(1.0);
     let share = share.min(room).clamp((KEYS_LEAST / keys).min(1.0), 1.0);
+    cap(experiment, share);
     experiment.scale(share);
     Ok(share)
+}
+
+/// An axis of keys loses its largest values and keeps the others as they were published.
+fn cap(experiment: &mut Experiment, share: f64) {
+    for sweep in experiment.sweep.iter_mut().filter(|sweep| sweep.axis == Axis::Keys) {
+        let number = |value: &Setting| value.number().unwrap_or(0.0);
+        let most = sweep.values.iter().map(number).fold(0.0, f64::max) * share;
+        let least = sweep.values.iter().map(number).fold(f64::INFINITY, f64::min);
+        sweep.values.retain(|value| number(value) <= most.max(least));
+    }
 }
 
 /// Experiments whose visits last as long as they are told to.

@@ -58,6 +58,8 @@ const BUILT_IN: &[(&str, &str)] = built_in![
     "ycsb-f",
     "limit-misses",
     "limit-null",
+    "memcached-cpu",
+    "memcached-cpu-multiget",
     "mixed",
     "traces",
     "memcached-hits",

@@ -216,30 +216,32 @@ impl Experiment {
             Length::Full => self.clone().changed(&self.full),
         };
         changed.scale(factor);
+        for sweep in changed.sweep.iter_mut().filter(|sweep| sweep.axis == Axis::Keys) {
+            for value in &mut sweep.values {
+                if let Setting::Whole(keys) = value {
+                    *keys = u64::from(scaled(u32::try_from(*keys).unwrap_or(u32::MAX), factor));
+                }
+            }
+        }
         changed
     }
 
     /// Multiplies the numbers of keys and of the records that a memory is filled with.
     fn scale(&mut self, factor: f64) {
-        const LEAST: f64 = 100.0;
-        let scaled = |count: u32| {
-            let count = f64::from(count);
-            (count * factor).max(LEAST.min(count)) as u32
-        };
-        self.workload.keys = scaled(self.workload.keys);
+        self.workload.keys = scaled(self.workload.keys, factor);
         if self.kind == Kind::Memory {
             for size in self.record.iter_mut().flat_map(|record| &mut record.sizes) {
-                size.records = scaled(size.records);
-            }
-        }
-        for sweep in self.sweep.iter_mut().filter(|sweep| sweep.axis == Axis::Keys) {
-            for value in &mut sweep.values {
-                if let Setting::Whole(keys) = value {
-                    *keys = u64::from(scaled(u32::try_from(*keys).unwrap_or(u32::MAX)));
-                }
+                size.records = scaled(size.records, factor);
             }
         }
     }
+}
+
+/// A number of keys times `factor`; a small number stays as it is, a large one keeps so many.
+fn scaled(count: u32, factor: f64) -> u32 {
+    const LEAST: f64 = 100.0;
+    let count = f64::from(count);
+    (count * factor).max(LEAST.min(count)) as u32
 }
 
 /// How long a run may take.

@@ -104,10 +104,12 @@ fn action(name: &str) -> Result<Action, LabError> {
         "set" | "update" => Ok(Action::Set),
         "insert" => Ok(Action::Insert),
         "read-modify-write" => Ok(Action::ReadModifyWrite),
-        other => match other.strip_prefix("scan:").map(str::parse) {
-            Some(Ok(most)) => Ok(Action::Scan(most)),
+        other => match other.split_once(':').map(|(name, count)| (name, count.parse())) {
+            Some(("scan", Ok(most))) => Ok(Action::Scan(most)),
+            Some(("gets", Ok(count))) => Ok(Action::Gets(count)),
             _ => Err(LabError::Options(format!(
-                "unknown operation {other:?}: use get, set, insert, read-modify-write or scan:MOST"
+                "unknown operation {other:?}: use get, set, insert, read-modify-write, scan:MOST \
+                 or gets:COUNT"
             ))),
         },
     }

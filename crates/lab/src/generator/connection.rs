@@ -10,8 +10,9 @@ use std::collections::VecDeque;
 use std::os::fd::OwnedFd;
 
 use rustix::io::Errno;
-use rustix::net::{RecvFlags, SendFlags, recv, send};
+use rustix::net::{SendFlags, send};
 
+use super::arrival::Arrivals;
 use super::reply::{self, Verdict};
 use super::stream::Stream;
 use crate::LabError;
@@ -147,14 +148,16 @@ impl Connection {
         self.outstanding.iter()
     }
 
-    /// Receives once and counts. `finished` gets each turn whose last reply has come.
+    /// Receives once and counts. `finished` gets each turn whose last reply has come, and when it
+    /// had come in, if the kernel noted it.
     #[inline]
     pub fn receive(
         &mut self,
         pool: &RequestPool,
+        arrivals: &mut Arrivals,
         buffer: &mut [u8],
         verify: bool,
-        mut finished: impl FnMut(Turn),
+        mut finished: impl FnMut(Turn, Option<u64>),
     ) -> Result<Received, LabError> {
         let held = self.carry.len();
         if held > 0 {
@@ -162,16 +165,16 @@ impl Connection {
             self.carry.clear();
         }
         let none = Received { turns: 0, replies: 0, misses: 0 };
-        let got = match recv(&self.socket, &mut buffer[held..], RecvFlags::empty()) {
+        let (got, at) = match arrivals.receive(&self.socket, &mut buffer[held..]) {
             Ok((0, _)) | Err(Errno::CONNRESET) => return Err(LabError::Closed),
-            Ok((got, _)) => got,
+            Ok(got) => got,
             Err(Errno::AGAIN | Errno::INTR) => {
                 self.carry.extend_from_slice(&buffer[..held]);
                 return Ok(none);
             }
             Err(error) => return Err(LabError::system("receive replies", error)),
         };
-        self.count(pool, &buffer[..held + got], verify, &mut finished)
+        self.count(pool, &buffer[..held + got], verify, &mut |turn| finished(turn, at))
     }
 
     #[inline]

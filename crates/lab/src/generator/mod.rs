@@ -10,6 +10,7 @@
 //! A run: connect, warm up, measure a window, stop, wait for what is outstanding. Operation counts
 //! and CPU times of both sides are sampled at the same two instants.
 
+mod arrival;
 mod connection;
 mod preload;
 mod reply;
@@ -97,7 +98,7 @@ pub struct LoadReport {
     /// Operations answered in the window.
     pub operations: u64,
     pub seconds: f64,
-    /// Nanoseconds from send (closed loop) or due time (open loop) to the reply.
+    /// Nanoseconds from send (closed loop) or due time (open loop) to the reply's coming in.
     pub latency: Histogram<u64>,
     /// Open loop: nanoseconds from due time to send. Large values mean that the client was late.
     pub lag: Histogram<u64>,

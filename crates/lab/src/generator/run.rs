@@ -101,7 +101,7 @@ pub fn run(spec: &LoadSpec, pool: &RequestPool) -> Result<LoadReport, LabError> 
         phase.store(MEASURING, Ordering::Relaxed);
         sleep_until(&clock, to, failed);
         let last = sample(spec, &gauges);
-        phase.store(STOPPING, Ordering::Relaxed);
+        phase.store(STOPPING, Ordering::Release);
 
         let mut tallies = Vec::new();
         let mut problem = None;

@@ -4,7 +4,8 @@
 //! RESP    *2 CRLF | $3 CRLF abc CRLF | $-1 CRLF      2 more to come, then 1, then done
 //! text    VALUE k 0 3 CRLF abc CRLF | END CRLF       done at END
 //! meta    VA 3 CRLF abc CRLF                         done after the value
-//! binary  24 bytes of head, then the body            done after the body
+//!         VA 3 kKEY CRLF abc CRLF | MN CRLF          many at once: done at MN
+//! binary  24 bytes of head, then the body            done after the body; many at once: at NOOP's
 //! HTTP    head to the empty line, then the body      done after the body
 //! ```
 //!
@@ -15,6 +16,7 @@ use super::reply::Verdict;
 use crate::LabError;
 use crate::error::excerpt;
 use crate::workload::Protocol;
+use crate::workload::wire::{BINARY_GETKQ, BINARY_NOOP};
 
 /// A head longer than this belongs to no reply that the generator asks for.
 const HEAD_MAX: usize = 8 << 10;
@@ -49,8 +51,8 @@ impl Stream {
         let step = match self.protocol {
             Protocol::Resp | Protocol::Resp3 => self.resp(bytes),
             Protocol::Memcached => self.text(bytes),
-            Protocol::Meta => meta(bytes),
-            Protocol::Binary => binary(bytes),
+            Protocol::Meta => self.meta(bytes),
+            Protocol::Binary => self.binary(bytes),
             Protocol::Http => http(bytes),
         }?;
         match step {
@@ -108,33 +110,51 @@ impl Stream {
         };
         Ok(Some(Step { len: head, done: Some(done) }))
     }
-}
 
-fn meta(bytes: &[u8]) -> Result<Option<Step>, LabError> {
-    let Some((line, head)) = line(bytes)? else { return Ok(None) };
-    let mut words = line.split(|&byte| byte == b' ');
-    let (len, done) = match words.next().unwrap_or_default() {
-        b"VA" => (head + number(words.next().unwrap_or_default(), bytes)? + 2, Verdict::Good),
-        b"HD" => (head, Verdict::Good),
-        b"EN" | b"NF" | b"NS" | b"EX" => (head, Verdict::Miss),
-        _ => return Err(LabError::Refused { reply: excerpt(line) }),
-    };
-    Ok(Some(Step { len, done: Some(done) }))
-}
-
-fn binary(bytes: &[u8]) -> Result<Option<Step>, LabError> {
-    let Some(head) = bytes.get(..BINARY_HEAD) else { return Ok(None) };
-    if head[0] != 0x81 {
-        return Err(unexpected(bytes));
+    fn meta(&mut self, bytes: &[u8]) -> Result<Option<Step>, LabError> {
+        let Some((line, head)) = line(bytes)? else { return Ok(None) };
+        let mut words = line.split(|&byte| byte == b' ');
+        let (len, done) = match words.next().unwrap_or_default() {
+            b"VA" => {
+                let len = head + number(words.next().unwrap_or_default(), bytes)? + 2;
+                // Values that name their keys are those of a request for many.
+                if words.next().is_some_and(|flag| flag.starts_with(b"k")) {
+                    self.found = true;
+                    return Ok(Some(Step { len, done: None }));
+                }
+                (len, Verdict::Good)
+            }
+            b"HD" => (head, Verdict::Good),
+            b"MN" => (head, verdict(self.found)),
+            b"EN" | b"NF" | b"NS" | b"EX" => (head, Verdict::Miss),
+            _ => return Err(LabError::Refused { reply: excerpt(line) }),
+        };
+        Ok(Some(Step { len, done: Some(done) }))
     }
-    let status = u16::from_be_bytes([head[6], head[7]]);
-    let body = u32::from_be_bytes([head[8], head[9], head[10], head[11]]) as usize;
-    let done = match status {
-        0 => Verdict::Good,
-        1 => Verdict::Miss,
-        other => return Err(LabError::Refused { reply: format!("binary status {other:#06x}") }),
-    };
-    Ok(Some(Step { len: BINARY_HEAD + body, done: Some(done) }))
+
+    fn binary(&mut self, bytes: &[u8]) -> Result<Option<Step>, LabError> {
+        let Some(head) = bytes.get(..BINARY_HEAD) else { return Ok(None) };
+        if head[0] != 0x81 {
+            return Err(unexpected(bytes));
+        }
+        let status = u16::from_be_bytes([head[6], head[7]]);
+        let body = u32::from_be_bytes([head[8], head[9], head[10], head[11]]) as usize;
+        let len = BINARY_HEAD + body;
+        let done = match (status, head[1]) {
+            (0, BINARY_GETKQ) => {
+                self.found = true;
+                return Ok(Some(Step { len, done: None }));
+            }
+            (0, BINARY_NOOP) => verdict(self.found),
+            (0, _) => Verdict::Good,
+            (1, _) => Verdict::Miss,
+            (other, _) => {
+                let reply = format!("binary status {other:#06x}");
+                return Err(LabError::Refused { reply });
+            }
+        };
+        Ok(Some(Step { len, done: Some(done) }))
+    }
 }
 
 fn http(bytes: &[u8]) -> Result<Option<Step>, LabError> {
@@ -205,6 +225,14 @@ mod tests {
         let mut binary = vec![0x81, 0, 0, 0, 4, 0, 0, 0, 0, 0, 0, 7];
         binary.resize(24 + 7, 0);
         assert_eq!(walk(Protocol::Binary, &binary), [Good]);
+        let many = b"VA 3 ka\r\nabc\r\nVA 1 kb\r\nx\r\nMN\r\nMN\r\nVA 1\r\ny\r\n";
+        assert_eq!(walk(Protocol::Meta, many), [Good, Miss, Good]);
+        let mut quiet = binary.clone();
+        quiet[1] = BINARY_GETKQ;
+        let mut noop = vec![0x81, BINARY_NOOP];
+        noop.resize(24, 0);
+        let many = [&quiet[..], &quiet, &noop, &noop, &binary].concat();
+        assert_eq!(walk(Protocol::Binary, &many), [Good, Miss, Good]);
         let http = b"HTTP/1.1 200 OK\r\ncontent-length: 3\r\n\r\nabcHTTP/1.1 404 x\r\n\r\n";
         assert_eq!(walk(Protocol::Http, http), [Good, Miss]);
     }

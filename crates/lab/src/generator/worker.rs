@@ -7,6 +7,7 @@ use hdrhistogram::Histogram;
 use rustix::event::{Timespec, epoll};
 use rustix::io::Errno;
 
+use super::arrival::{self, Arrivals};
 use super::connection::Connection;
 use super::series::{Interval, Recorder};
 use super::{LoadSpec, Pace, histogram};
@@ -68,6 +69,7 @@ pub(super) fn work(
         shared,
         gauge,
         poller: Poller::new(&connections)?,
+        arrivals: Arrivals::new(shared.clock),
         buffer: vec![0; RECEIVE_BYTES.max(2 * shared.pool.longest_reply())],
         operations: 0,
         turns_outstanding: 0,
@@ -162,6 +164,7 @@ struct Worker<'a> {
     shared: &'a Shared<'a>,
     gauge: &'a Gauge,
     poller: Poller,
+    arrivals: Arrivals,
     buffer: Vec<u8>,
     operations: u64,
     turns_outstanding: usize,
@@ -201,21 +204,22 @@ impl Worker<'_> {
                 let mut since = None;
                 let got = connection.receive(
                     self.shared.pool,
+                    &mut self.arrivals,
                     &mut self.buffer,
                     self.shared.spec.verify,
-                    |turn| since = Some((turn.since, turn.slice)),
+                    |turn, at| since = Some((turn, at)),
                 )?;
                 self.note(got.replies, got.misses);
-                let Some((since, place)) = since else { continue };
-                // One clock reading serves as the end of this turn and the start of the next.
+                let Some((turn, at)) = since else { continue };
                 let now = self.shared.clock.now();
+                let waited = arrival::between(turn.since, at, now);
                 let pipeline = self.shared.spec.pipeline as u64;
                 if phase == MEASURING {
-                    self.tally.latency.saturating_record_n(now - since, pipeline);
-                    record_kind(&mut self.tally.kinds, self.shared.pool, place, now - since);
+                    self.tally.latency.saturating_record_n(waited, pipeline);
+                    record_kind(&mut self.tally.kinds, self.shared.pool, turn.slice, waited);
                 }
                 if let Some(recorder) = &mut self.recorder {
-                    recorder.record(now, now - since, pipeline);
+                    recorder.record(now, waited, pipeline);
                 }
                 if phase == STOPPING || connection.exhausted() {
                     self.turns_outstanding -= 1;
@@ -239,6 +243,9 @@ impl Worker<'_> {
         let mut turn_of = 0;
         let give_up = to + DRAIN.as_nanos() as u64;
         loop {
+            // In this order: a run that ends in time says so after the window, so a clock that is
+            // read later shows it.
+            let told = self.shared.phase.load(Ordering::Acquire) == STOPPING;
             let now = clock.now();
             while next <= now && next < to {
                 if self.turns_outstanding >= OPEN_BACKLOG_MAX {
@@ -262,7 +269,7 @@ impl Worker<'_> {
                 return Ok(());
             }
             // Told to stop before the end of the window: the run is abandoned.
-            if now < to && self.shared.phase.load(Ordering::Relaxed) == STOPPING {
+            if told && now < to {
                 return Ok(());
             }
             if now > give_up {
@@ -298,13 +305,14 @@ impl Worker<'_> {
         let mut now = 0;
         let got = connection.receive(
             self.shared.pool,
+            &mut self.arrivals,
             &mut self.buffer,
             self.shared.spec.verify,
-            |turn| {
+            |turn, at| {
                 if now == 0 {
                     now = clock.now();
                 }
-                let waited = now.saturating_sub(turn.since);
+                let waited = arrival::between(turn.since, at, now);
                 if (from..to).contains(&turn.since) {
                     latency.saturating_record_n(waited, pipeline);
                     record_kind(kinds, pool, turn.slice, waited);

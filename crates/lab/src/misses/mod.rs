@@ -195,19 +195,27 @@ fn word(bytes: &[u8], at: usize) -> u64 {
 mod tests {
     use super::*;
 
+    // How the figures compare is for the command to say: beside other programs they say nothing.
     #[test]
-    fn batches_overlap_what_dependent_reads_cannot() {
-        let floor = run(1_000_000, 16, 32).unwrap();
-        assert!(floor.dependent_ns > 10.0, "{floor:?}");
-        assert!(floor.batch16_ns < floor.dependent_ns / 2.0, "{floor:?}");
-        assert!(floor.batch32_ns < floor.dependent_ns / 2.0, "{floor:?}");
+    fn every_slot_leads_to_a_record_of_its_own() {
+        const ITEMS: usize = 1_000;
+        let floor = Floor::prepare(ITEMS, 24, 100, Pages::Small).unwrap();
+        let bytes = floor.memory.bytes();
+        let mut records: Vec<usize> =
+            (0..ITEMS).map(|slot| word(bytes, slot * 8) as usize).collect();
+        assert!(!records.is_sorted(), "an order that a processor foresees");
+        records.sort_unstable();
+        for (number, record) in records.into_iter().enumerate() {
+            assert_eq!(record, ITEMS * 8 + number * floor.stride);
+        }
     }
 
     #[test]
-    fn small_sets_are_cheaper_than_large_ones() {
-        let small = run(1_000, 24, 100).unwrap();
-        let large = run(1_000_000, 24, 100).unwrap();
-        assert!(small.dependent_ns * 1.5 < large.dependent_ns, "{small:?} {large:?}");
+    fn a_floor_has_all_its_figures() {
+        let floor = run(1_000, 16, 32).unwrap();
+        for ns in [floor.dependent_ns, floor.batch16_ns, floor.batch32_ns] {
+            assert!(ns.is_finite() && ns > 0.0, "{floor:?}");
+        }
     }
 
     #[test]

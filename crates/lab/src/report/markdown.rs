@@ -8,6 +8,17 @@ use crate::run::figures;
 use crate::run::live::number;
 use crate::run::results::Results;
 
+/// Lines of a document between which a summary is put.
+pub const BEGIN: &str = "<!-- dolium lab report --into: begin -->";
+pub const END: &str = "<!-- dolium lab report --into: end -->";
+
+/// The document with `text` between its two lines; none if it lacks them.
+pub fn put(document: &str, text: &str) -> Option<String> {
+    let (head, rest) = document.split_once(BEGIN)?;
+    let (_, tail) = rest.split_once(END)?;
+    Some(format!("{head}{BEGIN}\n{text}{END}{tail}"))
+}
+
 /// The text for all experiments of a run.
 pub fn text(all: &[Results]) -> String {
     let mut out = String::new();

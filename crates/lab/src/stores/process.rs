@@ -287,7 +287,8 @@ fn command(
             command.args(["serve", "--port", &redis, "--memcached-port", &memcached]);
             command.args(["--threads", &threads, "--http-port", "0"]);
             if !place.0.is_loopback() {
-                command.args(["--bind", &address]);
+                // Nobody else reaches the addresses of a namespace.
+                command.args(["--bind", &address, "--protected-mode", "no"]);
             }
             // A store of the lab must not take the place where the user's own one is attached.
             for (name, value) in [("maxmemory", "8gb"), ("attach-socket", "")] {

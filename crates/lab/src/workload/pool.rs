@@ -55,7 +55,7 @@ impl RequestPool {
                 let share = *share as usize;
                 (get_len * share + set_len * (1000 - share)) / 1000
             }
-            Mix::Recipe(_) => set_len,
+            Mix::Recipe(recipe) => set_len.max(get_len * recipe.keys_at_once()),
         };
         let wanted = (l2_bytes() * POOL_L2_MULTIPLE / mean_len + 1).max(workload.keys as usize);
         let count = wanted.min((POOL_MAX_BYTES / mean_len).max(1));
@@ -130,6 +130,14 @@ impl RequestPool {
                 Action::ReadModifyWrite => {
                     self.push(Operation::Get, id);
                     self.push(Operation::Set, id);
+                }
+                Action::Gets(count) => {
+                    let count = usize::from(*count);
+                    let drawn = (0..count).map(|n| ids[(place * count + n) % ids.len()]);
+                    let keys: Vec<(u32, usize)> =
+                        drawn.map(|id| (id, self.workload.key_bytes.of(id))).collect();
+                    let protocol = self.workload.protocol;
+                    self.push_other(id, |out, _| wire::push_gets(out, protocol, &keys));
                 }
                 Action::Scan(most) => {
                     let length = 1 + (draw % u64::from(*most)) as u32;

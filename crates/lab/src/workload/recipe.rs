@@ -27,6 +27,8 @@ pub enum Action {
     ReadModifyWrite,
     /// Reads up to this many keys with following numbers in one request.
     Scan(u16),
+    /// Reads exactly this many keys, each drawn by itself, in one request.
+    Gets(u16),
     /// Any Redis command.
     Command(Template),
     /// A command and the one that undoes it, on the same key and element.
@@ -66,7 +68,7 @@ impl Recipe {
                     one.check()?;
                     other.check()?;
                 }
-                Action::Scan(0) => {
+                Action::Scan(0) | Action::Gets(0) => {
                     return Err(LabError::Options(format!("{}: a scan reads a key", self.name)));
                 }
                 _ => {}
@@ -84,6 +86,15 @@ impl Recipe {
     pub fn pairs(&self) -> bool {
         let pair = |part: &Part| matches!(part.action, Action::ReadModifyWrite | Action::Pair(..));
         self.parts.iter().any(pair)
+    }
+
+    /// Keys that the longest request of it names.
+    pub fn keys_at_once(&self) -> usize {
+        let keys = |part: &Part| match part.action {
+            Action::Gets(count) => usize::from(count),
+            _ => 1,
+        };
+        self.parts.iter().map(keys).max().unwrap_or(1)
     }
 
     /// Number of the part that `draw`, from 0 to 1, stands for.

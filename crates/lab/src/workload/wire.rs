@@ -25,6 +25,10 @@ use crate::LabError;
 /// Key numbers stay below this: the top bit of a request's word marks a SET.
 pub const KEY_IDS: u32 = 1 << 31;
 
+/// Binary verbs of a request for many keys, which its replies repeat.
+pub const BINARY_GETKQ: u8 = 0x0d;
+pub const BINARY_NOOP: u8 = 0x0a;
+
 /// Bytes of a reply besides the value, at most: heads, the key, line ends.
 pub const REPLY_AROUND_VALUE: usize = 320;
 
@@ -261,6 +265,29 @@ pub fn push_scan(out: &mut Vec<u8>, protocol: Protocol, keys: &[(u32, usize)]) {
             }
             out.extend_from_slice(b"\r\n");
         }
+    }
+}
+
+/// Appends a request for exactly these keys. Where a protocol has none for many keys, it is the
+/// one that its clients send: quiet or marked gets, ended by a request that is always answered.
+pub fn push_gets(out: &mut Vec<u8>, protocol: Protocol, keys: &[(u32, usize)]) {
+    match protocol {
+        Protocol::Meta => {
+            for &(id, width) in keys {
+                out.extend_from_slice(b"mg ");
+                push_key(out, id, width);
+                out.extend_from_slice(b" k v q\r\n");
+            }
+            out.extend_from_slice(b"mn\r\n");
+        }
+        Protocol::Binary => {
+            for &(id, width) in keys {
+                push_binary_head(out, BINARY_GETKQ, width, 0, width);
+                push_key(out, id, width);
+            }
+            push_binary_head(out, BINARY_NOOP, 0, 0, 0);
+        }
+        _ => push_scan(out, protocol, keys),
     }
 }
 

@@ -5,6 +5,7 @@ pub mod directive;
 pub mod file;
 pub mod live;
 pub mod rewrite;
+mod secured;
 pub mod table;
 pub mod value;
 

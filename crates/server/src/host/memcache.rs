@@ -7,7 +7,7 @@ use dolium_commands::host::Host;
 use dolium_commands::memcache::census::Census;
 use dolium_commands::memcache::classes::CLASSES_MAX;
 use dolium_commands::memcache::details::Details;
-use dolium_commands::memcache::{self, Departed, Process, Reason, Settings, Totals};
+use dolium_commands::memcache::{self, Departed, Process, Reason, Settings, TlsNumbers, Totals};
 use dolium_engine::{Db, Millis, Session};
 use std::sync::PoisonError;
 use std::sync::atomic::Ordering::Relaxed;
@@ -63,6 +63,11 @@ impl memcache::Server for Server {
             pool_bytes: self.max_memory().saturating_sub(memory.item_pages),
             hash_power: counts.hash_power.load(Relaxed),
             hash_bytes: memory.index,
+            tls: self.tls.as_ref().map(|tls| TlsNumbers {
+                new_sessions: tls.caches_sessions().then(|| tls.new_sessions()),
+                handshake_errors: tls.counts.handshake_errors.load(Relaxed),
+                since_refresh_s: tls.age_s(),
+            }),
         }
     }
 
@@ -79,6 +84,13 @@ impl memcache::Server for Server {
         let counts = &self.memcached.counts;
         for counter in [&counts.flushed, &counts.yields, &counts.idle_kicks] {
             counter.store(0, Relaxed);
+        }
+    }
+
+    fn refresh_certificates(&self) -> Result<(), String> {
+        match &self.tls {
+            Some(tls) => tls.refresh(),
+            None => Err("Error TLS not enabled".into()),
         }
     }
 

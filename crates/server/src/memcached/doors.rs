@@ -1,6 +1,6 @@
 //! The sockets that `-p`, `-U`, `-l` and `-s` ask for, and the file that names their ports.
 
-use super::Setup;
+use super::{Place, Setup};
 use crate::lifecycle::StartFailure;
 use crate::listener::{self, Address, Door, DoorFailure, Listener};
 use rustix::net::{AddressFamily, SocketFlags, SocketType};
@@ -32,18 +32,24 @@ impl Setup {
             doors.streams.push(vec![listener]);
             return Ok(doors);
         }
-        for (ip, own_port, is_optional) in self.addresses()? {
+        for (ip, own_port, is_plain, is_optional) in self.addresses()? {
             let port = own_port.map_or(self.tcp_port, i32::from);
             if port != 0 {
                 let address = SocketAddr::new(ip, u16::try_from(port).unwrap_or(0));
                 match listener::listen_tcp(address, Door::Memcached, threads, backlog) {
-                    Ok(listeners) => doors.streams.push(listeners),
+                    Ok(mut listeners) => {
+                        let is_tls = self.tls.is_some() && !is_plain;
+                        listeners.iter_mut().for_each(|listener| listener.is_tls = is_tls);
+                        doors.streams.push(listeners);
+                    }
                     Err(error) if is_optional && is_no_address(&error) => {}
                     Err(error) => return Err(door_failure(Address::Tcp(address), "p", error)),
                 }
             }
             if self.udp_port != 0 {
-                let address = SocketAddr::new(ip, u16::try_from(self.udp_port).unwrap_or(0));
+                // As in Memcached, a port of its own is that of both.
+                let port = own_port.map_or(self.udp_port, i32::from);
+                let address = SocketAddr::new(ip, u16::try_from(port).unwrap_or(0));
                 match bind_datagram(address) {
                     Ok(socket) => doors.datagrams.push(socket),
                     Err(error) if is_optional && is_no_address(&error) => {}
@@ -61,21 +67,22 @@ impl Setup {
         Ok(doors)
     }
 
-    /// Address, a port of its own, and whether the machine may lack its family.
-    fn addresses(&self) -> Result<Vec<(IpAddr, Option<u16>, bool)>, StartFailure> {
+    /// Address, a port of its own, whether it is without TLS, and whether the machine may lack its
+    /// family.
+    fn addresses(&self) -> Result<Vec<(IpAddr, Option<u16>, bool, bool)>, StartFailure> {
         if self.hosts.is_empty() {
             let any = [Ipv4Addr::UNSPECIFIED.into(), Ipv6Addr::UNSPECIFIED.into()];
-            return Ok(any.into_iter().map(|ip: IpAddr| (ip, None, ip.is_ipv6())).collect());
+            return Ok(any.into_iter().map(|ip: IpAddr| (ip, None, false, ip.is_ipv6())).collect());
         }
         let mut addresses = Vec::new();
-        for (host, port) in &self.hosts {
+        for Place { host, port, is_plain } in &self.hosts {
             let found = (host.as_str(), 0).to_socket_addrs().map_err(|error| {
                 StartFailure::Io(
                     "the address of -l",
                     io::Error::new(error.kind(), format!("{host}: {error}")),
                 )
             })?;
-            addresses.extend(found.map(|address| (address.ip(), *port, false)));
+            addresses.extend(found.map(|address| (address.ip(), *port, *is_plain, false)));
         }
         addresses.dedup();
         Ok(addresses)

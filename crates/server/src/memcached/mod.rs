@@ -36,15 +36,27 @@ pub struct Setup {
     pub fixed: Fixed,
     pub live: Live,
     pub details: bool,
-    /// Hosts to listen on, with a port of their own or 0 for the one that is set.
-    pub hosts: Vec<(String, Option<u16>)>,
+    /// Hosts to listen on.
+    pub hosts: Vec<Place>,
     /// `-p` and `-U`: -1 is any free port, 0 none.
     pub tcp_port: i32,
     pub udp_port: i32,
     pub unix_socket: Option<PathBuf>,
     pub accounts: Accounts,
+    /// `-Z`: TCP listeners speak TLS, but for those named `notls:`.
+    pub tls: Option<crate::tls::Settings>,
     /// Where the ports are written for whoever started the server.
     pub ports_file: Option<PathBuf>,
+}
+
+/// Where to listen: one of `-l`.
+#[derive(Debug)]
+pub struct Place {
+    pub host: String,
+    /// A port of its own instead of the one that is set.
+    pub port: Option<u16>,
+    /// `notls:` stands before it.
+    pub is_plain: bool,
 }
 
 /// Part of the running server.

@@ -43,21 +43,31 @@ impl Reactor {
             };
             let door = listener.door;
             let is_shared = matches!(listener.address, Address::Unix(_));
+            let is_tls = listener.is_tls;
             let mut transport = Transport::Socket(accepted.socket);
             let live = &self.server.config.live;
             if accepted.is_remote
                 && live.protected_mode.load(Relaxed)
                 && !live.has_password.load(Relaxed)
             {
-                // One attempt: whether the refused peer reads it is its own affair.
-                let _ = transport.send(DENIED.as_bytes());
+                // One attempt: whether the refused peer reads it is its own affair. Who expects TLS
+                // could not.
+                if !is_tls {
+                    let _ = transport.send(DENIED.as_bytes());
+                }
                 self.count_rejected();
                 continue;
             }
             if !self.server.clients.admit(live.maxclients.load(Relaxed)) {
-                let _ = transport.send(refusal(door));
+                if !is_tls {
+                    let _ = transport.send(refusal(door));
+                }
                 self.count_rejected();
                 continue;
+            }
+            if is_tls {
+                let Some(secured) = self.secure(transport) else { continue };
+                transport = secured;
             }
             let (addr, laddr) = (accepted.addr, accepted.laddr);
             let threads = self.server.posts.len();
@@ -70,6 +80,22 @@ impl Reactor {
                 }
             }
             self.adopt(transport, door, addr, laddr);
+        }
+    }
+
+    /// Puts TLS over an admitted connection.
+    fn secure(&self, transport: Transport) -> Option<Transport> {
+        let (Transport::Socket(socket), Some(tls)) = (transport, &self.server.tls) else {
+            self.server.clients.dismiss();
+            return None;
+        };
+        match tls.accept(socket) {
+            Ok(stream) => Some(Transport::Tls(Box::new(stream))),
+            Err(error) => {
+                tracing::warn!(%error, "a TLS connection cannot be begun");
+                self.server.clients.dismiss();
+                None
+            }
         }
     }
 
@@ -148,7 +174,8 @@ impl Reactor {
     /// Another port for one door: CONFIG SET port.
     pub(super) fn relisten(&mut self, door: Door, listeners: Vec<Listener>) {
         self.unlisten();
-        self.listeners.retain(|l| l.door != door || matches!(l.address, Address::Unix(_)));
+        self.listeners
+            .retain(|l| l.door != door || l.is_tls || matches!(l.address, Address::Unix(_)));
         self.listeners.extend(listeners);
         if let Err(error) = self.listen() {
             tracing::error!(%error, "a new port cannot be watched");

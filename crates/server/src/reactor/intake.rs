@@ -62,7 +62,10 @@ impl Reactor {
         {
             let room = connection.transport.room(&input, READ_BYTES_PER_TURN);
             let result = connection.transport.receive_more(&mut input, READ_BYTES_PER_TURN);
-            received += note_receipt(connection, result, room);
+            match note_receipt(connection, result, room) {
+                0 => break,
+                n => received += n,
+            }
         }
         if received > 0 {
             connection.last_ms = self.now;
@@ -151,7 +154,8 @@ fn note_receipt(connection: &mut Connection, result: std::io::Result<usize>, roo
         }
         Ok(n) => {
             // After the peer has closed there is one thing more to read: the end.
-            connection.readable = n == room || connection.hung_up;
+            connection.readable =
+                n == room || connection.hung_up || connection.transport.has_more();
             n
         }
         Err(error) if error.kind() == ErrorKind::Interrupted => 0,

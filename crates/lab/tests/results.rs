@@ -1,0 +1,52 @@
+//! The runs that are kept beside the source, and the documents that are made from them.
+
+use std::fs;
+use std::path::PathBuf;
+
+use dolium_lab::experiment::catalogue;
+use dolium_lab::report::{self, markdown};
+
+fn root() -> PathBuf {
+    PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../..")
+}
+
+fn kept() -> Vec<dolium_lab::run::results::Results> {
+    report::read(&root().join("lab/results")).unwrap()
+}
+
+fn document(name: &str) -> String {
+    fs::read_to_string(root().join(name)).unwrap()
+}
+
+/// The five studies' experiments and those that complete them have been run and kept.
+#[test]
+fn every_experiment_of_a_study_has_a_run_that_is_kept() {
+    let kept = kept();
+    let names: Vec<&str> = kept.iter().map(|one| one.experiment.name.as_str()).collect();
+    for experiment in catalogue::all().unwrap() {
+        let study = ["ZHANG14", "CAO16", "PAVLIK16", "EMS", "EPFL19"];
+        if study.contains(&experiment.study.as_str()) {
+            assert!(names.contains(&experiment.name.as_str()), "{} is not kept", experiment.name);
+        }
+    }
+    for results in &kept {
+        assert!(!results.interrupted, "{} did not run to its end", results.experiment.name);
+        assert!(!results.points.is_empty(), "{} found nothing", results.experiment.name);
+    }
+}
+
+#[test]
+fn the_page_on_performance_is_what_the_kept_runs_make() {
+    let text = document("docs/performance.md");
+    let made = markdown::put(&text, &markdown::summary(&kept())).unwrap();
+    let command = "dolium lab report lab/results --into docs/performance.md";
+    assert!(text == made, "docs/performance.md is not what the runs say: {command}");
+}
+
+#[test]
+fn every_kept_figure_is_readable_without_the_lab() {
+    let text = document("lab/results/README.md");
+    let made = markdown::put(&text, &markdown::text(&kept())).unwrap();
+    let command = "dolium lab report lab/results --markdown --into lab/results/README.md";
+    assert!(text == made, "lab/results/README.md is not what the runs say: {command}");
+}
