@@ -5,7 +5,7 @@
 //! integer stays one, unpadded, so that both go on counting; above 2^63 - 1 it becomes text.
 
 use super::store::Outcome;
-use super::{Count, McContext};
+use super::{Count, McContext, retrieve};
 use crate::context::Flow;
 use dolium_engine::{Deadline, Event, Flags, Key, Kind, Put, Value};
 use dolium_protocol::memcache::write;
@@ -33,7 +33,7 @@ pub(super) struct Step {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Fault {
     NonNumeric,
-    /// Not found, another unique number, or no memory.
+    /// Not found, another unique number, no string, or no memory.
     Refused(Outcome),
 }
 
@@ -59,6 +59,9 @@ pub(super) fn text(
         Err(Fault::Refused(Outcome::NoMemory)) => {
             write::line(context.out, "SERVER_ERROR out of memory");
         }
+        Err(Fault::Refused(Outcome::NotAString)) => {
+            write::line(context.out, retrieve::NOT_A_STRING);
+        }
         Err(Fault::Refused(_)) => write::line(context.out, "NOT_FOUND"),
     }
     Flow::Continue
@@ -82,7 +85,10 @@ pub(super) fn count(
         context.tally.add(if step.incr { Count::IncrMiss } else { Count::DecrMiss });
         return Err(Fault::Refused(Outcome::NotFound));
     };
-    if found.kind != Kind::String || found.len == 0 || found.len > NUMBER_BYTES_MAX {
+    if found.kind != Kind::String {
+        return Err(Fault::Refused(Outcome::NotAString));
+    }
+    if found.len == 0 || found.len > NUMBER_BYTES_MAX {
         return Err(Fault::NonNumeric);
     }
     if step.cas != 0 && step.cas != found.unique {

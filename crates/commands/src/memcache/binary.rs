@@ -300,6 +300,7 @@ fn count(
         Err(Fault::NonNumeric) => fail(context, request, Status::NonNumeric),
         Err(Fault::Refused(Outcome::NotFound)) => fail(context, request, Status::NotFound),
         Err(Fault::Refused(Outcome::Exists)) => fail(context, request, Status::Exists),
+        Err(Fault::Refused(Outcome::NotAString)) => not_a_string(context, request),
         Err(Fault::Refused(_)) => fail(context, request, Status::NoMemory),
     }
 }

@@ -116,6 +116,9 @@ pub(super) fn arithmetic(context: &mut McContext<'_>, command: &Command<'_>) {
         Err(Fault::NonNumeric) => return write::line(context.out, arithmetic::NON_NUMERIC),
         Err(Fault::Refused(Outcome::NotFound)) => b"NF",
         Err(Fault::Refused(Outcome::Exists)) => b"EX",
+        Err(Fault::Refused(Outcome::NotAString)) => {
+            return write::line(context.out, retrieve::NOT_A_STRING);
+        }
         Err(Fault::Refused(_)) => {
             context.out.truncate(start);
             return write::line(context.out, "SERVER_ERROR out of memory");

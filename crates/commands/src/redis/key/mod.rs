@@ -1,5 +1,6 @@
 //! Commands that work on keys whatever their type.
 
+pub mod beside;
 pub mod deadline;
 pub mod delete;
 pub mod expire;

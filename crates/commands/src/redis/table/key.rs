@@ -1,6 +1,6 @@
 //! Rows of the commands that work on keys of any type.
 
-use crate::redis::key::{deadline, delete, expire, iterate, object, presence, relocate};
+use crate::redis::key::{beside, deadline, delete, expire, iterate, object, presence, relocate};
 use crate::redis::row::{Group, Row, category, container, flag, row};
 
 pub(super) const ROWS: &[Row] = &[
@@ -178,4 +178,34 @@ pub(super) const ROWS: &[Row] = &[
             "O(1)",
             "The number of references to the value, which is 1.",
         ),
+    row("dolium", -2, flag::CONTAINER, container).about(
+        Group::Generic,
+        "7.0.0",
+        "Depends on the subcommand",
+        "What Memcached clients keep beside a value. Here only.",
+    ),
+    row("dolium|cas", 3, flag::WRITE | flag::DENYOOM, beside::cas)
+        .keys(2, 2, 1, &[&["RO", "access"]])
+        .categories(category::KEYSPACE)
+        .about(Group::Generic, "7.0.0", "O(1)", "The unique number, made if there is none yet."),
+    row("dolium|flags", 3, flag::READONLY, beside::flags)
+        .keys(2, 2, 1, &[&["RO", "access"]])
+        .categories(category::KEYSPACE)
+        .about(Group::Generic, "7.0.0", "O(1)", "The client flags of a key."),
+    row("dolium|help", 2, flag::LOADING | flag::STALE, beside::help)
+        .categories(category::KEYSPACE)
+        .about(Group::Generic, "7.0.0", "O(1)", "The subcommands of DOLIUM."),
+    row("dolium|setcas", 5, flag::WRITE | flag::DENYOOM, beside::set_cas)
+        .keys(2, 2, 1, &[&["OW", "update"]])
+        .categories(category::KEYSPACE)
+        .about(
+            Group::Generic,
+            "7.0.0",
+            "O(1)",
+            "Stores a string if the unique number is still the one that is given.",
+        ),
+    row("dolium|setflags", 4, flag::WRITE | flag::DENYOOM, beside::set_flags)
+        .keys(2, 2, 1, &[&["RW", "update"]])
+        .categories(category::KEYSPACE)
+        .about(Group::Generic, "7.0.0", "O(N) with N its length", "Other client flags of a key."),
 ];
