@@ -13,6 +13,7 @@ pub mod page;
 pub mod restart;
 pub mod udp;
 pub mod watchers;
+pub mod writes;
 
 use crate::lifecycle::StartFailure;
 use crate::server::Server;

@@ -8,11 +8,14 @@
 //! bytes each, as Memcached's: a datagram with a forged sender draws no more than it would there.
 //! One thread serves all datagrams, so a flood of them costs that thread and no other.
 
-use crate::clock;
+use super::writes;
+use crate::attach::publish::Published;
+use crate::clock::{self, Stopwatch};
 use crate::limits::MEMCACHE_DB;
 use crate::server::Server;
+use crate::statistics::ThreadCounters;
 use dolium_commands::context::Flow;
-use dolium_commands::memcache::{self as commands, Client, McContext, Tally};
+use dolium_commands::memcache::{self as commands, Client, McContext};
 use dolium_engine::Session;
 use dolium_protocol::memcache::{self, Refusal};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
@@ -30,6 +33,8 @@ const REPLY_DATAGRAMS_MAX: usize = 65_535;
 /// Datagrams that one socket gives before the others are looked at.
 const REQUESTS_A_TURN: usize = 64;
 const STOP_LOOK_MS: i64 = 100;
+/// How often attached processes are told what was counted here.
+const PUBLISH_MS: u64 = 1000;
 const MULTI_PACKET: &[u8] = b"SERVER_ERROR multi-packet request not supported\r\n";
 
 /// Serves until the server stops.
@@ -37,6 +42,7 @@ pub fn run(server: &Arc<Server>, session: &Session, sockets: &[UdpSocket]) {
     let Some(counters) = server.statistics.threads.last() else { return };
     let mut request = vec![0; REQUEST_BYTES_MAX];
     let mut out = Vec::new();
+    let (mut published, mut since) = (Published::default(), Stopwatch::start());
     for socket in sockets {
         if let Err(error) = socket.set_nonblocking(true) {
             tracing::error!(%error, "UDP is not served");
@@ -44,6 +50,10 @@ pub fn run(server: &Arc<Server>, session: &Session, sockets: &[UdpSocket]) {
         }
     }
     while !server.is_stopping() {
+        if since.ms() >= PUBLISH_MS {
+            since = Stopwatch::start();
+            published.update(session, counters);
+        }
         let mut waiting: Vec<PollFd<'_>> =
             sockets.iter().map(|socket| PollFd::new(socket, PollFlags::IN)).collect();
         let look = Timespec { tv_sec: 0, tv_nsec: STOP_LOOK_MS * 1_000_000 };
@@ -60,12 +70,11 @@ pub fn run(server: &Arc<Server>, session: &Session, sockets: &[UdpSocket]) {
                 let id = [header[0], header[1]];
                 out.clear();
                 if header[4..6] == [0, 1] && header[2..4] == [0, 0] {
-                    serve(server, session, &counters.tally, body, &mut out);
+                    serve(server, session, counters, body, &mut out);
                 } else {
                     out.extend_from_slice(MULTI_PACKET);
                 }
                 counters.bytes_out.add(out.len() as u64);
-                counters.commands.add(1);
                 reply(socket, from, id, &out);
             }
         }
@@ -73,7 +82,13 @@ pub fn run(server: &Arc<Server>, session: &Session, sockets: &[UdpSocket]) {
 }
 
 /// Answers the requests of one datagram, whole ones only.
-fn serve(server: &Server, session: &Session, tally: &Tally, body: &[u8], out: &mut Vec<u8>) {
+fn serve(
+    server: &Server,
+    session: &Session,
+    counters: &ThreadCounters,
+    body: &[u8],
+    out: &mut Vec<u8>,
+) {
     let value_bytes_max = server.config.live.memcache_value_max.load(Relaxed) as usize;
     let limits = memcache::Limits { value_bytes_max, ..memcache::Limits::default() };
     // Nobody can log in here: with accounts nothing is answered but that.
@@ -82,7 +97,7 @@ fn serve(server: &Server, session: &Session, tally: &Tally, body: &[u8], out: &m
     let mut context = McContext {
         session,
         server,
-        tally,
+        tally: &counters.tally,
         client: &mut client,
         watched: server.memcached.watchers.mask(),
         db: MEMCACHE_DB,
@@ -95,7 +110,9 @@ fn serve(server: &Server, session: &Session, tally: &Tally, body: &[u8], out: &m
             memcache::binary::parse(&body[at..], &limits)
         {
             at += consumed;
-            if commands::run_binary(&mut context, &request) == Flow::Close {
+            let flow = commands::run_binary(&mut context, &request);
+            count(server, counters, writes::by_opcode(request.opcode));
+            if flow == Flow::Close {
                 return;
             }
         }
@@ -106,9 +123,15 @@ fn serve(server: &Server, session: &Session, tally: &Tally, body: &[u8], out: &m
         match memcache::parse(&body[at..], &limits, &mut state) {
             memcache::Parsed::Complete { request, consumed } => {
                 at += consumed;
-                if is_refused(&request) {
-                    Refusal::Unknown.write(context.out);
-                } else if commands::run(&mut context, &request) == Flow::Close {
+                let flow = match is_refused(&request) {
+                    true => {
+                        Refusal::Unknown.write(context.out);
+                        Flow::Continue
+                    }
+                    false => commands::run(&mut context, &request),
+                };
+                count(server, counters, writes::by_request(&request));
+                if flow == Flow::Close {
                     return;
                 }
             }
@@ -120,6 +143,18 @@ fn serve(server: &Server, session: &Session, tally: &Tally, body: &[u8], out: &m
                 return;
             }
         }
+    }
+}
+
+/// Counts a request as the reactor counts one, and tells who waits for changes.
+fn count(server: &Server, counters: &ThreadCounters, is_write: bool) {
+    counters.commands.add(1);
+    match is_write {
+        true => {
+            counters.writes.add(1);
+            server.announce_changes();
+        }
+        false => counters.reads.add(1),
     }
 }
 

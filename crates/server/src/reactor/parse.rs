@@ -6,6 +6,7 @@ use crate::clients::Token;
 use crate::connection::Hold;
 use crate::limits::*;
 use crate::listener::Door;
+use crate::memcached::writes;
 use dolium_commands::dispatch::{self, Prepared};
 use dolium_commands::http as http_commands;
 use dolium_commands::memcache as memcache_commands;
@@ -171,7 +172,7 @@ impl Reactor {
                                 self.batch.fetches.push(fetch);
                             }
                         });
-                        let request = Request::Memcache { is_write: may_write(&request) };
+                        let request = Request::Memcache { is_write: writes::by_request(&request) };
                         self.batch.push(token, request, at, at + consumed);
                     }
                     at += consumed;
@@ -222,7 +223,7 @@ impl Reactor {
                             continue;
                         }
                     }
-                    let is_write = !matches!(request.opcode, 0x00 | 0x09..=0x0d | 0x10);
+                    let is_write = writes::by_opcode(request.opcode);
                     let request = Request::MemcacheBinary { is_write };
                     self.batch.push(token, request, at, at + consumed);
                     at += consumed;
@@ -267,17 +268,6 @@ impl Reactor {
         }
         Progress { at, need: 0 }
     }
-}
-
-/// May a request change data: what CLIENT PAUSE WRITE holds back.
-fn may_write(request: &memcache::Request<'_>) -> bool {
-    use memcache::{meta::Verb, text::Command};
-    !matches!(
-        request,
-        memcache::Request::Text(Command::Get { .. } | Command::Stats { .. } | Command::Version)
-            | memcache::Request::MetaNoop
-            | memcache::Request::Refused { .. }
-    ) && !matches!(request, memcache::Request::Meta(c) if c.verb == Verb::Debug)
 }
 
 /// First pass: the index lines of the request's keys are asked for.
