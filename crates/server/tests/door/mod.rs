@@ -1,6 +1,7 @@
 //! A server on free ports within the test's process, and a plain client of it.
 
 use dolium_server::listener::Door;
+use dolium_server::memcached::Setup;
 use dolium_server::{Running, read_config};
 use std::io::{Read, Write};
 use std::net::TcpStream;
@@ -13,6 +14,16 @@ pub struct House {
 impl House {
     /// Directives as on the command line, without the dashes: `["threads 2", "timeout 1"]`.
     pub fn open(directives: &[&str]) -> House {
+        House::open_with(directives, None)
+    }
+
+    /// And with what `dolium memcached` adds.
+    #[allow(dead_code)]
+    pub fn open_for_memcached(directives: &[&str], setup: Setup) -> House {
+        House::open_with(directives, Some(setup))
+    }
+
+    fn open_with(directives: &[&str], setup: Option<Setup>) -> House {
         let mut words: Vec<String> = "--port 0 --memcached-port 0 --http-port 0 --bind 127.0.0.1 \
                                       --threads 1 --pin-threads no --loglevel nothing \
                                       --attach-socket"
@@ -27,6 +38,7 @@ impl House {
         }
         let mut config = read_config(None, &words).expect("a good configuration");
         config.takes_free_ports = true;
+        config.memcached = setup;
         House { running: Running::start(config).expect("a server") }
     }
 
