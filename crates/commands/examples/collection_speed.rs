@@ -35,6 +35,7 @@ impl Bench {
             now: NOW,
             out: &mut self.out,
             fetch: &dolium_engine::Fetch::NONE,
+            outlet: None,
         };
         let _ = dispatch::run(&mut context, &prepared, args);
         assert!(!self.out.starts_with(b"-"), "{}", self.out.escape_ascii());

@@ -2,6 +2,7 @@
 
 use crate::connection::ClientState;
 use crate::host::Host;
+use crate::outlet::Outlet;
 use dolium_engine::{Db, Fetch, Key, Millis, Session, StoreError};
 use dolium_protocol::resp::RespWriter;
 
@@ -18,6 +19,8 @@ pub struct Context<'a> {
     /// What the passes of the batch have seen of the command's first key; `Fetch::NONE` outside of
     /// a batch.
     pub fetch: &'a Fetch,
+    /// Past `out`, for large values; `None` if their replies may not be sent yet, or not at all.
+    pub outlet: Option<&'a mut dyn Outlet>,
 }
 
 /// What the front end does after a command.

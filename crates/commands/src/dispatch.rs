@@ -162,6 +162,8 @@ fn refuse(ctx: &mut Context<'_>, start: usize, error: &CommandError) {
 /// that has a say.
 fn run_gated(ctx: &mut Context<'_>, prepared: &Prepared, args: Args<'_>) {
     let start = ctx.out.len();
+    // The reply may be dropped, or be part of a larger one.
+    ctx.outlet = None;
     let silent = ctx.client.reply_mode != ReplyMode::On;
     if ctx.client.reply_mode == ReplyMode::SkipNext {
         // For this one command; it may ask for more of the same itself.

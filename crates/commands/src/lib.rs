@@ -12,5 +12,6 @@ pub mod host;
 pub mod http;
 pub mod limits;
 pub mod memcache;
+pub mod outlet;
 mod packed;
 pub mod redis;

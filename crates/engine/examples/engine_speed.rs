@@ -114,7 +114,8 @@ impl Bench {
             out.clear();
             for (name, fetch) in names.iter().zip(&fetches) {
                 let key = Key::from_parts(name.get(), fetch.hash());
-                let kind = self.session.get_fetched(fetch, DB, &key, 1, &mut out, |_, _| ());
+                let kind =
+                    self.session.get_fetched(fetch, DB, &key, 1, &mut out, |_| true, |_, _| ());
                 assert!(kind.is_some());
             }
         }

@@ -65,12 +65,29 @@ impl Session {
         key: &Key<'_>,
         now: Millis,
         out: &mut Vec<u8>,
+        head: impl FnMut(&Found, &mut Vec<u8>),
+    ) -> Option<Found> {
+        self.get_if(db, key, now, out, |_| true, head)
+    }
+
+    /// As `get`; what `is_wanted` does not want is found, and counts as used, but `out` stays as
+    /// it was.
+    #[inline(always)]
+    pub fn get_if(
+        &self,
+        db: Db,
+        key: &Key<'_>,
+        now: Millis,
+        out: &mut Vec<u8>,
+        is_wanted: impl Fn(&Found) -> bool,
         mut head: impl FnMut(&Found, &mut Vec<u8>),
     ) -> Option<Found> {
         let start = out.len();
         self.look(db, key, now, |hit| {
             out.truncate(start);
-            if let Some((hit, found, int)) = hit {
+            if let Some((hit, found, int)) = hit
+                && is_wanted(found)
+            {
                 head(found, out);
                 if hit.item.head.is_string() {
                     hit.item.copy_value(int, out);

@@ -54,6 +54,8 @@ pub struct Connection {
     /// Output that the peer had no room for, and how much of it has been sent since.
     pub output: Vec<u8>,
     pub sent: usize,
+    /// Its last request was larger than what goes through the shared buffer.
+    pub expects_large: bool,
     /// The descriptor has said that there is input, and no read has come back short since.
     pub readable: bool,
     /// The peer has closed its side: a short read is not the end of what there is to read.

@@ -22,6 +22,7 @@ pub mod logging;
 pub mod mailbox;
 pub mod memcached;
 pub mod notify;
+mod outlet;
 pub mod pause;
 pub mod process;
 pub mod pubsub;

@@ -24,6 +24,11 @@ pub const BATCH_BYTES: usize = 16 * 1024;
 pub const EVENTS_PER_WAIT: usize = 128;
 /// Unfinished input longer than this is received straight into the connection's own buffer.
 pub const LEFTOVER_COPY_MAX: usize = 32 * 1024;
+/// Room beyond the announced size of a request: what comes is less than there is room for, which
+/// says that there is no more without another system call.
+pub const SHORT_READ_ROOM: usize = 64;
+/// A larger buffer of an unfinished request is not kept for the next one.
+pub const LARGE_INPUT_KEPT: usize = 1024 * 1024;
 /// Output that a connection gathers before it is sent although its requests go on.
 pub const SEND_BYTES: usize = 64 * 1024;
 /// Capacity the hot output buffer may keep from one connection to the next.

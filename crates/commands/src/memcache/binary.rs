@@ -126,10 +126,18 @@ fn get(
         out.extend_from_slice(key);
     };
     if touch.is_none() {
-        context.tally.add(Count::Get);
-        let found = context.session.get(db, &name, now, context.out, |found, out| {
-            head(out, found, found.unique);
+        let copies = context.copies();
+        let value_head = |found: &Found, out: &mut Vec<u8>| head(out, found, found.unique);
+        let found = context.session.get_if(db, &name, now, context.out, &copies, value_head);
+        let is_sent = found.is_some_and(|found| {
+            found.kind == Kind::String
+                && !copies(&found)
+                && (found.unique != 0 || !context.server.settings().fixed.unique_enabled)
         });
+        if is_sent && !context.pass(&name, value_head, b"") {
+            return get(context, request, touch, with_value, with_key);
+        }
+        context.tally.add(Count::Get);
         match found {
             Some(found) if found.kind != Kind::String => {
                 context.out.truncate(start);

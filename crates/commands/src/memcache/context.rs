@@ -6,7 +6,8 @@ use super::details::Details;
 use super::dump::Dump;
 use super::settings::Settings;
 use super::tally::{Tally, Totals};
-use dolium_engine::{Db, Millis, Session};
+use crate::outlet::{self, LENT_BYTES, Outlet};
+use dolium_engine::{Db, Found, Key, Millis, Session};
 
 /// Everything a request of one connection needs.
 pub struct McContext<'a> {
@@ -26,6 +27,36 @@ pub struct McContext<'a> {
     pub now: Millis,
     /// Replies are appended here.
     pub out: &'a mut Vec<u8>,
+    /// Past `out`, for large values; `None` if something that was to be sent earlier still waits.
+    pub outlet: Option<&'a mut dyn Outlet>,
+}
+
+impl McContext<'_> {
+    /// Whether a value is copied to `out`: a large one can pass it by.
+    #[inline(always)]
+    pub(super) fn copies(&self) -> impl Fn(&Found) -> bool + use<> {
+        let may_pass = self.outlet.is_some();
+        move |found| !(may_pass && LENT_BYTES.contains(&found.len))
+    }
+
+    /// Sends what `head` appends, the value of a key that [`McContext::copies`] does not copy, and
+    /// `end`. False: the value is another one by now, and this request copies from here on.
+    pub(super) fn pass(
+        &mut self,
+        key: &Key<'_>,
+        head: impl FnOnce(&Found, &mut Vec<u8>),
+        end: &[u8],
+    ) -> bool {
+        let store = (self.session, self.db, self.now);
+        let is_sent = self
+            .outlet
+            .as_deref_mut()
+            .is_some_and(|outlet| outlet::pass(outlet, store, key, self.out, head, end));
+        if !is_sent {
+            self.outlet = None;
+        }
+        is_sent
+    }
 }
 
 /// What is kept for a connection between two requests.

@@ -49,11 +49,13 @@ fn miss(context: &mut McContext<'_>, command: &Command<'_>, key: &Key<'_>) {
 #[inline]
 fn read(context: &mut McContext<'_>, command: &Command<'_>, key: &Key<'_>) -> bool {
     let (flags, now, start) = (&command.flags, context.now, context.out.len());
+    let copies = context.copies();
+    let value_head = |found: &Found, out: &mut Vec<u8>| {
+        let view = View { found: *found, unique: found.unique, now };
+        head(MetaReply::value(out, found.len), command, &view).end();
+    };
     let found = if flags.has(b'v') {
-        context.session.get(context.db, key, now, context.out, |found, out| {
-            let view = View { found: *found, unique: found.unique, now };
-            head(MetaReply::value(out, found.len), command, &view).end();
-        })
+        context.session.get_if(context.db, key, now, context.out, &copies, value_head)
     } else {
         let found = context.session.peek(context.db, key, now);
         if found.is_some() && !flags.has(b'u') {
@@ -75,7 +77,11 @@ fn read(context: &mut McContext<'_>, command: &Command<'_>, key: &Key<'_>) -> bo
         context.out.truncate(start);
         return false;
     }
-    if flags.has(b'v') {
+    if flags.has(b'v') && !copies(&found) {
+        if !context.pass(key, value_head, b"\r\n") {
+            return read(context, command, key);
+        }
+    } else if flags.has(b'v') {
         write::block_end(context.out);
     } else {
         let view = View { found, unique: found.unique, now };

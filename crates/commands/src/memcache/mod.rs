@@ -137,12 +137,9 @@ fn text(context: &mut McContext<'_>, command: Command<'_>) -> Flow {
     let (reply, noreply) = match command {
         Command::Get { keys, cas } => {
             let start = context.out.len();
-            for key in keys {
-                if !retrieve::get(context, key, cas) {
-                    return not_a_string(context, start);
-                }
+            if !retrieve::get_all(context, keys, cas) {
+                return not_a_string(context, start);
             }
-            write::end(context.out);
             return Flow::Continue;
         }
         Command::Store { verb, key, flags, exptime, data, noreply } => {

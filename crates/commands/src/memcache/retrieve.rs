@@ -8,7 +8,7 @@ use super::events::Fetched;
 use super::exptime::Life;
 use super::{Count, McContext, Reason};
 use dolium_engine::{Event, Found, Key, Kind, StoreError};
-use dolium_protocol::memcache::write;
+use dolium_protocol::memcache::{Words, write};
 
 /// Bytes of an empty item beside its key, generously.
 pub(super) const NEW_ITEM_BYTES: usize = 64;
@@ -18,17 +18,53 @@ pub(super) const NO_MEMORY: &str = "SERVER_ERROR out of memory storing object";
 /// What a client is told of a key that Redis clients have made a list or a set of.
 pub(super) const NOT_A_STRING: &str = "CLIENT_ERROR the key holds a value of another type";
 
-/// Appends the item of a key, if there is one. False: the key holds no string.
+/// What became of one key of a retrieval.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Shown {
+    /// Its item follows those before, if there is one.
+    Yes,
+    /// As `Yes`, and the end of the retrieval with it.
+    AndEnd,
+    /// It holds no string.
+    NoString,
+}
+
+/// `get` and `gets`: the items that there are. False: one of the keys holds no string.
 #[inline]
-pub(super) fn get(context: &mut McContext<'_>, key: &[u8], cas: bool) -> bool {
+pub(super) fn get_all(context: &mut McContext<'_>, keys: Words<'_>, cas: bool) -> bool {
+    let mut others = keys;
+    while let Some(key) = others.next() {
+        match get(context, key, cas, others) {
+            Shown::Yes => {}
+            Shown::AndEnd => return true,
+            Shown::NoString => return false,
+        }
+    }
+    write::end(context.out);
+    true
+}
+
+/// Appends the item of a key, if there is one; `others` are to follow it.
+#[inline]
+fn get(context: &mut McContext<'_>, key: &[u8], cas: bool, others: Words<'_>) -> Shown {
     let name = context.session.engine().key(key);
     let start = context.out.len();
-    let found = context.session.get(context.db, &name, context.now, context.out, |found, out| {
+    let copies = context.copies();
+    let head = |found: &Found, out: &mut Vec<u8>| {
         write::value_header(out, key, found.flags, found.len, cas.then_some(found.unique));
-    });
+    };
+    let (db, now) = (context.db, context.now);
+    let found = context.session.get_if(db, &name, now, context.out, &copies, head);
+    if let Some(found) = found
+        && !copies(&found)
+        && found.kind == Kind::String
+        && (!cas || found.unique != 0)
+    {
+        return pass(context, &name, head, cas, others);
+    }
     context.tally.add(Count::Get);
     match found {
-        Some(found) if found.kind != Kind::String => return false,
+        Some(found) if found.kind != Kind::String => return Shown::NoString,
         Some(found) if !cas || found.unique != 0 => {
             write::block_end(context.out);
             context.tally.add(Count::GetHit);
@@ -46,7 +82,34 @@ pub(super) fn get(context: &mut McContext<'_>, key: &[u8], cas: bool) -> bool {
         }
         None => context.miss(key, name.hash()),
     }
-    true
+    Shown::Yes
+}
+
+/// As [`get`], for a value that need not be copied.
+#[cold]
+fn pass(
+    context: &mut McContext<'_>,
+    key: &Key<'_>,
+    head: impl Fn(&Found, &mut Vec<u8>),
+    cas: bool,
+    others: Words<'_>,
+) -> Shown {
+    let is_last = others.count_words() == 0;
+    let end: &[u8] = if is_last { b"\r\nEND\r\n" } else { b"\r\n" };
+    let mut told = None;
+    let head = |found: &Found, out: &mut Vec<u8>| {
+        head(found, out);
+        told = Some(*found);
+    };
+    if !context.pass(key, head, end) {
+        return get(context, key.bytes(), cas, others);
+    }
+    context.tally.add(Count::Get);
+    context.tally.add(Count::GetHit);
+    if let Some(found) = told {
+        context.note_hit(key.bytes(), &found);
+    }
+    if is_last { Shown::AndEnd } else { Shown::Yes }
 }
 
 impl McContext<'_> {

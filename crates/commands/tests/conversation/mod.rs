@@ -69,6 +69,7 @@ impl Conversation {
         let prepared = dispatch::prepare(self.session.engine(), &args);
         let mut context = Context {
             fetch: &dolium_engine::Fetch::NONE,
+            outlet: None,
             session: &self.session,
             host: &FakeHost,
             client: &mut self.client,

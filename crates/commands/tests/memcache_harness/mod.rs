@@ -154,6 +154,7 @@ impl Connection {
                 db: Db(0),
                 now: self.now,
                 out: &mut out,
+                outlet: None,
             };
             self.closed = memcache::run(&mut context, &request) == Flow::Close;
         }

@@ -76,6 +76,17 @@ impl<'a> Mem<'a> {
     }
 }
 
+impl<'a> Mem<'a> {
+    /// The bytes at `at`, as they lie there.
+    ///
+    /// # Safety
+    /// As for [`Words::lent`].
+    pub unsafe fn lent(self, at: usize, len: usize) -> &'a [u8] {
+        // SAFETY: the caller promises what `Words::lent` asks for.
+        unsafe { self.words.lent(at as u64, len) }
+    }
+}
+
 impl Mem<'_> {
     /// Whether `len` bytes at `at` lie within the arena (and not in its first page, which holds
     /// no block and no segment).

@@ -95,6 +95,21 @@ impl Words {
         unsafe { std::slice::from_raw_parts(at, count) }
     }
 
+    /// The bytes at an offset, as they lie there.
+    ///
+    /// # Safety
+    /// Nobody may store to them while the result lives: they are part of an item in the index,
+    /// and the caller holds the lock of its shard, without which nobody changes or frees it.
+    /// Attached processes map the arena read-only.
+    pub unsafe fn lent(&self, offset: u64, len: usize) -> &[u8] {
+        let end = offset.checked_add(len as u64);
+        assert!(end.is_some_and(|end| end <= self.layout.len), "bytes outside of the arena");
+        let at = self.base.as_ptr().wrapping_add(offset as usize);
+        // SAFETY: the bytes lie within the mapping, which lives as long as `self`, and the caller
+        // promises that they stay as they are.
+        unsafe { std::slice::from_raw_parts(at, len) }
+    }
+
     /// Where `len` bytes at an offset begin, cut to what the mapping reserves (see `map.rs`).
     #[cfg(all(target_arch = "x86_64", not(any(miri, shuttle, loom))))]
     #[inline(always)]

@@ -111,6 +111,26 @@ impl<'s> Guard<'s> {
         true
     }
 
+    /// The bytes of a string where they lie, with what there is to know of it: they stay there as
+    /// long as the guard does. `None`: no such key, no string of bytes, or the locks are those of
+    /// a transaction, in which another guard could change the key meanwhile.
+    pub fn lend(&mut self, db: Db, key: &Key<'_>) -> Option<(Found, &[u8])> {
+        if matches!(self.held, Held::Transaction) {
+            return None;
+        }
+        let target = self.target(db, key.hash);
+        let Spot { item, segment, line, slot } = self.live(&target, key)?;
+        if !item.head.is_string() || item.head.is_int() {
+            return None;
+        }
+        let found = item.found(segment.line(line).meta(slot)).0;
+        let at = item.at + item.head.value_at();
+        // SAFETY: the item is in the index, and this guard, which is borrowed for as long as the
+        // bytes are, holds the lock of its shard.
+        let bytes = unsafe { self.session.view().words.lent(at, item.head.value_len) };
+        Some((found, bytes))
+    }
+
     /// The integer of a key stored as `Encoding::Int`.
     pub fn int(&mut self, db: Db, key: &Key<'_>) -> Option<i64> {
         let target = self.target(db, key.hash);

@@ -36,7 +36,7 @@ impl Session {
         self.typical_bytes.note(fetches.len(), bytes);
     }
 
-    /// As [`Session::get`], by what the passes of a batch have seen of this key, as long as that
+    /// As [`Session::get_if`], by what the passes of a batch have seen of this key, as long as that
     /// is still so. Returns the key's type.
     #[inline(always)]
     pub fn get_fetched(
@@ -46,6 +46,7 @@ impl Session {
         key: &Key<'_>,
         now: Millis,
         out: &mut Vec<u8>,
+        is_wanted: impl Fn(&Found) -> bool,
         mut head: impl FnMut(&Found, &mut Vec<u8>),
     ) -> Option<Kind> {
         let start = out.len();
@@ -54,8 +55,10 @@ impl Session {
                 return None;
             }
             let found = met.item.found(met.meta).0;
-            head(&found, out);
-            met.item.copy_value(0, out);
+            if is_wanted(&found) {
+                head(&found, out);
+                met.item.copy_value(0, out);
+            }
             Some(found.frequency < META_FREQUENCY || self.is_first_use_in_second(&found, now))
         });
         match met {
@@ -68,7 +71,7 @@ impl Session {
             }
             _ => {
                 out.truncate(start);
-                self.get_from_the_start(db, key, now, out, &mut head)
+                self.get_from_the_start(db, key, now, out, &is_wanted, &mut head)
             }
         }
     }
@@ -81,9 +84,10 @@ impl Session {
         key: &Key<'_>,
         now: Millis,
         out: &mut Vec<u8>,
+        is_wanted: &dyn Fn(&Found) -> bool,
         head: &mut dyn FnMut(&Found, &mut Vec<u8>),
     ) -> Option<Kind> {
-        self.get(db, key, now, out, head).map(|found| found.kind)
+        self.get_if(db, key, now, out, is_wanted, head).map(|found| found.kind)
     }
 
     #[inline(always)]

@@ -81,7 +81,7 @@ fn read_fetched(
     *floor = history.done().max(*floor);
     let (mut out, mut deadline) = (Vec::new(), NEVER);
     let note = |found: &Found, _: &mut Vec<u8>| deadline = found.deadline;
-    let kind = session.get_fetched(&fetch, db, &key, NOW, &mut out, note);
+    let kind = session.get_fetched(&fetch, db, &key, NOW, &mut out, |_| true, note);
     if kind.is_some_and(|kind| kind != Kind::String) {
         // Of a collection no more is told.
         return;

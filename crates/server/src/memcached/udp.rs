@@ -103,6 +103,7 @@ fn serve(
         db: MEMCACHE_DB,
         now: clock::unix_ms(),
         out,
+        outlet: None,
     };
     let mut at = 0;
     if body.first() == Some(&memcache::binary::MAGIC_REQUEST) {

@@ -147,6 +147,7 @@ impl Reactor {
             refused: Box::default(),
             yielded: false,
             readable: false,
+            expects_large: false,
             hung_up: false,
             at_end: false,
             is_ready: false,

@@ -18,12 +18,14 @@ impl Reactor {
         if connection.hold != Hold::No || connection.at_end {
             return;
         }
-        if connection.input.len() > LEFTOVER_COPY_MAX || connection.reserved > 0 {
+        let begun = connection.input.len();
+        let is_large = begun > LEFTOVER_COPY_MAX || connection.reserved > 0;
+        if is_large || self.takes_large_input(token) {
             self.run_batch();
             return self.turn_own_buffer(token);
         }
         let mut hot = std::mem::take(&mut self.hot);
-        if hot.len() - self.fill < READ_BYTES_MIN + connection.input.len() {
+        if hot.len() - self.fill < READ_BYTES_MIN + begun {
             self.run_batch_over(&hot);
             self.fill = 0;
         }
@@ -72,7 +74,15 @@ impl Reactor {
         }
         self.server.statistics.threads[self.thread].bytes_in.add(received as u64);
         let progress = self.parse(token, &input, 0, input.len());
-        if self.batch.is_empty() {
+        if received > 0
+            && let Some(connection) = self.slab.get(token)
+        {
+            connection.expects_large = input.len() > LEFTOVER_COPY_MAX;
+        }
+        if input.is_empty() {
+            self.keep_large_input(input);
+            self.keep_rest(token, &[], progress.need);
+        } else if self.batch.is_empty() {
             // Nothing ran and nothing refers to the buffer: it goes on as it is, uncopied.
             if let Some(connection) = self.slab.get(token) {
                 input.drain(..progress.at);
@@ -87,26 +97,64 @@ impl Reactor {
         } else {
             self.keep_rest(token, &input[progress.at..], progress.need);
             self.run_batch_over(&input);
+            self.keep_large_input(input);
+        }
+    }
+
+    /// The last request was large, as the next is then most often: it gets the thread's buffer for
+    /// large requests, if that is free and the budget has room for it.
+    fn takes_large_input(&mut self, token: Token) -> bool {
+        let Some(connection) = self.slab.get(token) else { return false };
+        let capacity = self.large_input.capacity();
+        if !connection.expects_large || capacity < connection.input.len() + READ_BYTES_MIN {
+            return false;
+        }
+        let budget = self.server.config.live.client_buffers_max.load(Relaxed);
+        if !self.server.buffers.reserve(capacity as u64, budget) {
+            return false;
+        }
+        connection.reserved = capacity as u64;
+        let begun = std::mem::replace(&mut connection.input, std::mem::take(&mut self.large_input));
+        connection.input.extend_from_slice(&begun);
+        true
+    }
+
+    /// The next large request takes the buffer: fresh memory would have to be cleared by the
+    /// system.
+    fn keep_large_input(&mut self, mut input: Vec<u8>) {
+        if (self.large_input.capacity() + 1..=LARGE_INPUT_KEPT).contains(&input.capacity()) {
+            input.clear();
+            self.large_input = input;
         }
     }
 
     /// Keeps what was not parsed until more of it has come, and sees to the connection's next turn.
     fn keep_rest(&mut self, token: Token, rest: &[u8], need: usize) {
         let Some(connection) = self.slab.get(token) else { return };
-        connection.input.extend_from_slice(rest);
-        let len = connection.input.len();
+        let len = connection.input.len() + rest.len();
+        connection.expects_large |= need > LEFTOVER_COPY_MAX;
+        let mut is_starved = false;
+        // Room for all of it first: growing later would copy what is there.
         if need > LEFTOVER_COPY_MAX && need > connection.input.capacity() {
             let wanted = need.max(len + room_beyond(len, need));
             let budget = self.server.config.live.client_buffers_max.load(Relaxed);
             let more = wanted as u64 - connection.reserved.min(wanted as u64);
             if self.server.buffers.reserve_more(more, connection.reserved, budget) {
                 connection.reserved += more;
-                connection.input.reserve_exact(wanted - len);
+                if connection.input.capacity() == 0 && wanted < self.large_input.capacity() {
+                    connection.input = std::mem::take(&mut self.large_input);
+                }
+                let room = wanted - connection.input.len() + SHORT_READ_ROOM;
+                connection.input.reserve_exact(room);
             } else {
-                connection.hold = Hold::Budget;
-                self.starved.push(token);
-                self.server.buffers.begin_waiting();
+                is_starved = true;
             }
+        }
+        connection.input.extend_from_slice(rest);
+        if is_starved {
+            connection.hold = Hold::Budget;
+            self.starved.push(token);
+            self.server.buffers.begin_waiting();
         } else if need <= LEFTOVER_COPY_MAX && len <= LEFTOVER_COPY_MAX {
             self.server.buffers.release(std::mem::take(&mut connection.reserved));
         }

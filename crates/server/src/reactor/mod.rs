@@ -65,6 +65,8 @@ pub struct Reactor {
     /// The input of all connections, one after the other; `fill` bytes belong to the batch.
     hot: Vec<u8>,
     fill: usize,
+    /// The buffer of the large request that was run last, empty.
+    large_input: Vec<u8>,
     batch: Box<Batch>,
     /// The batch that was run last, empty: requests are gathered in one while the other runs.
     spare: Option<Box<Batch>>,
@@ -131,6 +133,7 @@ impl Reactor {
             deadlines: wait::Deadlines::default(),
             hot: vec![0; HOT_INPUT_BYTES],
             fill: 0,
+            large_input: Vec::new(),
             batch: Box::default(),
             spare: None,
             known: [None; 4],

@@ -5,6 +5,7 @@ use crate::attach::publish;
 use crate::clock::Stopwatch;
 use crate::connection::{Closing, Connection, Hold, Sent};
 use crate::limits::*;
+use crate::outlet::{Passed, SocketOutlet};
 use crate::server::Server;
 use crate::statistics::{ThreadCounters, row_trait};
 use dolium_commands::connection::ClientState;
@@ -12,6 +13,7 @@ use dolium_commands::context::{Context, Flow};
 use dolium_commands::dispatch::{self, Prepared};
 use dolium_commands::http::{self as http_commands, HttpContext};
 use dolium_commands::memcache::{self as memcache_commands, McContext};
+use dolium_commands::outlet::Outlet;
 use dolium_engine::{Fetch, Session};
 use dolium_protocol::resp::{ArgVec, Args};
 use dolium_protocol::{http, memcache};
@@ -80,6 +82,8 @@ impl Stage<'_> {
         traits: u8,
     ) {
         let before = self.out.len();
+        let mut outlet =
+            SocketOutlet::of(&connection.transport, &mut connection.output, &mut connection.sent);
         let mut context = Context {
             session: self.session,
             host: self.server,
@@ -87,8 +91,11 @@ impl Stage<'_> {
             now: self.now,
             out: self.out,
             fetch: self.fetches.get(key).unwrap_or(&Fetch::NONE),
+            outlet: outlet.as_mut().map(|outlet| outlet as &mut dyn Outlet),
         };
         let flow = dispatch::run(&mut context, prepared, *args);
+        let passed = outlet.map_or(Passed::default(), |outlet| outlet.passed);
+        self.note_passed(connection, passed);
         if let Some(row) = prepared.row() {
             self.counters.rows[row.id as usize].calls.add(1);
         }
@@ -147,6 +154,8 @@ impl Stage<'_> {
         let mut state = memcache::ParseState::new();
         let parsed = memcache::parse(bytes, self.memcache_limits, &mut state);
         let memcache::Parsed::Complete { request, .. } = parsed else { return };
+        let mut outlet =
+            SocketOutlet::of(&connection.transport, &mut connection.output, &mut connection.sent);
         let mut context = McContext {
             session: self.session,
             server: self.server,
@@ -156,8 +165,11 @@ impl Stage<'_> {
             db: MEMCACHE_DB,
             now: self.now,
             out: self.out,
+            outlet: outlet.as_mut().map(|outlet| outlet as &mut dyn Outlet),
         };
         let flow = memcache_commands::run(&mut context, &request);
+        let passed = outlet.map_or(Passed::default(), |outlet| outlet.passed);
+        self.note_passed(connection, passed);
         self.finish_memcache(connection, flow, is_write);
     }
 
@@ -189,6 +201,8 @@ impl Stage<'_> {
         };
         let parsed = memcache::binary::parse(bytes, self.memcache_limits);
         let memcache::binary::Parsed::Complete { request, .. } = parsed else { return };
+        let mut outlet =
+            SocketOutlet::of(&connection.transport, &mut connection.output, &mut connection.sent);
         let mut context = McContext {
             session: self.session,
             server: self.server,
@@ -198,8 +212,11 @@ impl Stage<'_> {
             db: MEMCACHE_DB,
             now: self.now,
             out: self.out,
+            outlet: outlet.as_mut().map(|outlet| outlet as &mut dyn Outlet),
         };
         let flow = memcache_commands::run_binary(&mut context, &request);
+        let passed = outlet.map_or(Passed::default(), |outlet| outlet.passed);
+        self.note_passed(connection, passed);
         self.finish(connection, flow, is_write);
     }
 
@@ -233,6 +250,19 @@ impl Stage<'_> {
         }
         if self.out.len() >= SEND_BYTES {
             self.send_early(connection);
+        }
+    }
+
+    /// A large value may have gone to the socket by itself.
+    #[inline(always)]
+    fn note_passed(&mut self, connection: &mut Connection, passed: Passed) {
+        if passed.bytes != 0 {
+            self.counters.bytes_out.add(passed.bytes);
+            if passed.is_gone {
+                connection.closing = Closing::Now;
+            } else if connection.unsent() > OUTPUT_HIGH_WATER {
+                connection.hold = Hold::Output;
+            }
         }
     }
 

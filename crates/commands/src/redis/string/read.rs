@@ -1,26 +1,49 @@
 //! GET, MGET, STRLEN, GETRANGE: reads, which take no lock.
 
 use crate::context::Context;
+use crate::outlet::{self, LENT_BYTES};
 use crate::redis::error::CommandError;
 use crate::redis::number::integer;
 use crate::redis::row::{Call, Outcome};
 use crate::redis::string::string;
-use dolium_engine::{Key, Kind};
+use dolium_engine::{Found, Key, Kind};
 use dolium_protocol::resp::RespWriter;
 
 #[inline(always)]
 pub fn get(ctx: &mut Context<'_>, call: &Call<'_>) -> Outcome {
     let version = ctx.client.resp;
     let (db, key) = (ctx.client.db, call.key());
-    let kind = ctx.session.get_fetched(ctx.fetch, db, &key, ctx.now, ctx.out, |found, out| {
+    let (start, may_pass) = (ctx.out.len(), ctx.outlet.is_some());
+    let is_wanted = |found: &Found| !(may_pass && LENT_BYTES.contains(&found.len));
+    let head = |found: &Found, out: &mut Vec<u8>| {
         RespWriter::new(out, version).bulk_header(found.len);
-    });
+    };
+    let kind = ctx.session.get_fetched(ctx.fetch, db, &key, ctx.now, ctx.out, is_wanted, head);
     match kind {
+        Some(Kind::String) if ctx.out.len() == start => get_large(ctx, &key),
         Some(Kind::String) => ctx.reply().bulk_end(),
         Some(_) => return Err(CommandError::WrongType),
         None => ctx.reply().null(),
     }
     Ok(())
+}
+
+/// Not through the buffer of replies, unless the value has become another one.
+#[cold]
+fn get_large(ctx: &mut Context<'_>, key: &Key<'_>) {
+    let (version, db) = (ctx.client.resp, ctx.client.db);
+    let head = |found: &Found, out: &mut Vec<u8>| {
+        RespWriter::new(out, version).bulk_header(found.len);
+    };
+    if let Some(outlet) = ctx.outlet.take()
+        && outlet::pass(outlet, (ctx.session, db, ctx.now), key, ctx.out, head, b"\r\n")
+    {
+        return;
+    }
+    match ctx.session.get(db, key, ctx.now, ctx.out, head) {
+        Some(_) => ctx.reply().bulk_end(),
+        None => ctx.reply().null(),
+    }
 }
 
 pub fn mget(ctx: &mut Context<'_>, call: &Call<'_>) -> Outcome {
