@@ -24,6 +24,8 @@ use crate::workload::{Operation, Protocol, RequestPool, Workload, wire};
 #[derive(Clone, Copy)]
 pub(super) struct Turn {
     pub since: u64,
+    /// When they were handed to the kernel; later than `since` if the client was late.
+    pub sent: u64,
     pub slice: usize,
 }
 
@@ -105,11 +107,12 @@ impl Connection {
         self.fresh.as_ref().is_some_and(|fresh| fresh.next >= fresh.end)
     }
 
-    /// Queues the next slice, whose latency counts from `since`, and sends what the socket takes.
+    /// Queues the next slice, whose latency counts from `since`, and at `sent` sends what the socket
+    /// takes.
     /// Returns whether bytes remain that only a writable socket can take.
     #[inline]
-    pub fn ask(&mut self, pool: &RequestPool, since: u64) -> Result<bool, LabError> {
-        self.outstanding.push_back(Turn { since, slice: self.walk.step() });
+    pub fn ask(&mut self, pool: &RequestPool, since: u64, sent: u64) -> Result<bool, LabError> {
+        self.outstanding.push_back(Turn { since, sent, slice: self.walk.step() });
         if let Some(fresh) = &mut self.fresh {
             fresh.fill(&pool.workload, self.pipeline);
         }

@@ -100,6 +100,8 @@ pub struct LoadReport {
     pub seconds: f64,
     /// Nanoseconds from send (closed loop) or due time (open loop) to the reply's coming in.
     pub latency: Histogram<u64>,
+    /// Open loop: nanoseconds from the send. What the client was late is in `latency` only.
+    pub served: Histogram<u64>,
     /// Open loop: nanoseconds from due time to send. Large values mean that the client was late.
     pub lag: Histogram<u64>,
     /// Latencies by kind of operation, where a mix has several and is not pipelined.

@@ -153,6 +153,7 @@ fn report(begun: Instant, first: Sample, last: Sample, tallies: Vec<Tally>) -> L
         operations: last.operations - first.operations,
         seconds: last.at.duration_since(first.at).as_secs_f64(),
         latency: histogram(),
+        served: histogram(),
         lag: histogram(),
         kinds: Vec::new(),
         misses: 0,
@@ -168,6 +169,7 @@ fn report(begun: Instant, first: Sample, last: Sample, tallies: Vec<Tally>) -> L
         report.unanswered += tally.unanswered;
         // All histograms are made with the same bounds, so adding them cannot fail.
         let _ = report.latency.add(&tally.latency);
+        let _ = report.served.add(&tally.served);
         let _ = report.lag.add(&tally.lag);
         for (kind, more) in worker::KINDS.into_iter().zip(tally.kinds) {
             match report.kinds.iter_mut().find(|(known, _)| *known == kind) {

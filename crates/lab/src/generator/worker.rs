@@ -49,6 +49,8 @@ pub(super) struct Gauge {
 /// What one thread brings home.
 pub(super) struct Tally {
     pub latency: Histogram<u64>,
+    /// Open loop: from the send.
+    pub served: Histogram<u64>,
     pub lag: Histogram<u64>,
     /// By kind of operation, in the order of `KINDS`; empty if there is only one.
     pub kinds: Vec<Histogram<u64>>,
@@ -75,6 +77,7 @@ pub(super) fn work(
         turns_outstanding: 0,
         tally: Tally {
             latency: histogram(),
+            served: histogram(),
             lag: histogram(),
             kinds: if mixed(shared) { KINDS.map(|_| histogram()).into() } else { Vec::new() },
             misses: 0,
@@ -178,7 +181,8 @@ impl Worker<'_> {
             if connection.exhausted() {
                 continue;
             }
-            let blocked = connection.ask(self.shared.pool, self.shared.clock.now())?;
+            let now = self.shared.clock.now();
+            let blocked = connection.ask(self.shared.pool, now, now)?;
             self.poller.want_write(connection, index, false, blocked)?;
             self.turns_outstanding += 1;
         }
@@ -223,7 +227,7 @@ impl Worker<'_> {
                 }
                 if phase == STOPPING || connection.exhausted() {
                     self.turns_outstanding -= 1;
-                } else if connection.ask(self.shared.pool, now)? {
+                } else if connection.ask(self.shared.pool, now, now)? {
                     self.poller.want_write(connection, index, false, true)?;
                 }
             }
@@ -252,7 +256,7 @@ impl Worker<'_> {
                     return Err(LabError::Overload { due: self.turns_outstanding });
                 }
                 let connection = &mut connections[turn_of];
-                let full = connection.ask(self.shared.pool, next)?;
+                let full = connection.ask(self.shared.pool, next, clock.now())?;
                 if full != blocked[turn_of] {
                     self.poller.want_write(connection, turn_of, blocked[turn_of], full)?;
                     blocked[turn_of] = full;
@@ -300,6 +304,7 @@ impl Worker<'_> {
         let clock = self.shared.clock;
         let pipeline = self.shared.spec.pipeline as u64;
         let (latency, kinds) = (&mut self.tally.latency, &mut self.tally.kinds);
+        let served = &mut self.tally.served;
         let pool = self.shared.pool;
         let recorder = &mut self.recorder;
         let mut now = 0;
@@ -315,6 +320,7 @@ impl Worker<'_> {
                 let waited = arrival::between(turn.since, at, now);
                 if (from..to).contains(&turn.since) {
                     latency.saturating_record_n(waited, pipeline);
+                    served.saturating_record_n(arrival::between(turn.sent, at, now), pipeline);
                     record_kind(kinds, pool, turn.slice, waited);
                 }
                 if let Some(recorder) = recorder {

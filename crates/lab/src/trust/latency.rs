@@ -28,6 +28,8 @@ pub struct Line {
     /// Microseconds: ours, the packets'.
     pub p50: (f64, f64),
     pub p99: (f64, f64),
+    /// Open loop: by how much the generator sent late, 99th percentile.
+    pub late_p99: f64,
 }
 
 /// The outcome.
@@ -84,12 +86,17 @@ pub fn run(
             let theirs = |share: f64| {
                 packets[((packets.len() - 1) as f64 * share).round() as usize] as f64 / 1e3
             };
+            // Packets do not know when a request was due: in an open loop the part from the send is
+            // theirs too, and what the generator was late is shown beside it.
+            let seen = if open { &report.served } else { &report.latency };
+            let ours = |share: f64| seen.value_at_quantile(share) as f64 / 1e3;
             lines.push(Line {
                 store,
                 how,
                 requests: packets.len() * pipeline,
-                p50: (report.latency_us(0.50), theirs(0.50)),
-                p99: (report.latency_us(0.99), theirs(0.99)),
+                p50: (ours(0.50), theirs(0.50)),
+                p99: (ours(0.99), theirs(0.99)),
+                late_p99: if open { report.lag.value_at_quantile(0.99) as f64 / 1e3 } else { 0.0 },
             });
         }
     }
@@ -133,6 +140,10 @@ impl fmt::Display for Outcome {
                 100.0 * off(line.p99),
                 if kept { "" } else { ": not kept" }
             )?;
+            if line.late_p99 > 0.0 {
+                let late = line.late_p99;
+                writeln!(f, "{:<11} sent late by {late:.0} us at p99, which is not in it", "")?;
+            }
         }
         Ok(())
     }

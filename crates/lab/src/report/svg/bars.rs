@@ -13,6 +13,8 @@ use crate::statistics::Estimate;
 /// Groups that fit on the usual width; more make the drawing wider.
 const GROUPS: usize = 8;
 const GROUP_WIDTH: f64 = 62.0;
+/// Groups that fit on a page; more are drawn one row after another.
+const GROUPS_MOST: usize = 14;
 
 /// A bar: its group, its series, its value.
 pub struct BarValue {
@@ -35,9 +37,31 @@ pub fn draw(plot: &Plot, results: &Results) -> Vec<Drawing> {
     };
     let x_label = if plot.x.is_empty() || ratio { "" } else { Axis::label(&plot.x) };
     let unit = if ratio { Unit::Plain } else { Unit::of(&plot.y) };
-    let title = plot.title.clone();
-    let svg = grouped(&title, x_label, &y_label, unit, plot.log_y, ratio, &bars);
-    vec![Drawing { title, svg }]
+    let rows = rows(bars);
+    let many = rows.len();
+    let row = |(number, bars): (usize, Vec<BarValue>)| {
+        let title = match many {
+            1 => plot.title.clone(),
+            _ => format!("{}, {} of {many}", plot.title, number + 1),
+        };
+        let svg = grouped(&title, x_label, &y_label, unit, plot.log_y, ratio, &bars);
+        Drawing { title, svg }
+    };
+    rows.into_iter().enumerate().map(row).collect()
+}
+
+/// The bars of as many groups as fit side by side, evenly.
+fn rows(bars: Vec<BarValue>) -> Vec<Vec<BarValue>> {
+    let mut groups: Vec<String> = bars.iter().map(|bar| bar.group.clone()).collect();
+    groups.dedup();
+    let many = groups.len().div_ceil(GROUPS_MOST).max(1);
+    let each = groups.len().div_ceil(many).max(1);
+    let mut rows: Vec<Vec<BarValue>> = (0..many).map(|_| Vec::new()).collect();
+    for bar in bars {
+        let place = groups.iter().position(|group| *group == bar.group).unwrap_or(0);
+        rows[place / each].push(bar);
+    }
+    rows
 }
 
 /// A figure's label without its unit.
@@ -153,4 +177,24 @@ pub fn grouped(
         frame.out.push_str(&note(right - 2.0, one - 4.0, "end", FAINT, "equal"));
     }
     frame.finish()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn many_groups_go_in_rows_of_a_page_and_none_is_lost() {
+        let bar = |number: usize| BarValue {
+            group: format!("group {}", number / 2),
+            series: ["one", "two"][number % 2].into(),
+            value: Estimate { value: 1.0, low: 1.0, high: 1.0 },
+        };
+        let counts = |groups: usize| -> Vec<usize> {
+            rows((0..2 * groups).map(bar).collect()).iter().map(Vec::len).collect()
+        };
+        assert_eq!(counts(14), [28]);
+        assert_eq!(counts(15), [16, 14]);
+        assert_eq!(counts(0), [0; 1]);
+    }
 }

@@ -113,15 +113,28 @@ fn one(plot: &Plot, title: &str, lines: &[Line], warm_up: f64, stores: &[&str]) 
         frame.out.push_str(&note(from + 4.0, top + 12.0, "start", FAINT, "warm-up"));
     }
     let mut row = 0.0;
+    let mut named: Vec<(usize, &String)> = Vec::new();
     for line in lines.iter().filter(|line| !line.faint) {
         let shade = colour(stores[line.store_place], line.store_place);
         for event in &line.events {
             let (from, to) = (frame.x.place(event.from), frame.x.place(event.to));
             let mark = area(from, top, to.max(from + 1.5), bottom, shade, r#"fill-opacity="0.13""#);
             frame.out.push_str(&mark);
+            // What happens again and again is named once, where it lasts longest.
+            let same = line.events.iter().filter(|other| other.name == event.name);
+            let longest = same.map(|other| other.to - other.from).fold(0.0, f64::max);
+            if event.to - event.from < longest || named.contains(&(line.store_place, &event.name)) {
+                continue;
+            }
+            named.push((line.store_place, &event.name));
             let words = format!("{}: {}", stores[line.store_place], event.name);
             let y = top + 12.0 + 12.0 * row;
-            frame.out.push_str(&note(from + 3.0, y, "start", shade, &words));
+            // Where there is more room.
+            let (place, side) = match event.from * 2.0 > last {
+                true => (to.max(from + 1.5) - 3.0, "end"),
+                false => (from + 3.0, "start"),
+            };
+            frame.out.push_str(&note(place, y, side, shade, &words));
             row = (row + 1.0) % 5.0;
         }
     }
