@@ -23,6 +23,7 @@ pub const CLIENT_SUITES: &[Need] = &[
     ("ip", "iproute2"),
     ("unshare", "util-linux"),
 ];
+pub const BROWSER: &[Need] = &[("chromium", "chromium")];
 pub const NATIVE: &[Need] = &[("gcc", "gcc")];
 pub const CLIENTS: &[Need] = &[
     ("python3", "python3-venv"),

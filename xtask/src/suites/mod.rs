@@ -3,6 +3,7 @@
 mod client_suites;
 mod clients;
 mod fuzz;
+mod lab_page;
 mod memcached_suite;
 mod memcapable;
 mod models;
@@ -43,6 +44,7 @@ const SUITES: &[(&str, Suite)] = &[
     ("redis-suite", redis_suite::run),
     ("memcached-suite", memcached_suite::run),
     ("memcapable", memcapable::run),
+    ("lab-page", lab_page::run),
     ("clients", clients::run),
     ("client-suites", client_suites::run),
     ("fuzz", fuzz::run),
