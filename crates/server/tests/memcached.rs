@@ -1,0 +1,182 @@
+//! What a server for Memcached's clients does beside answering a connection: datagrams, SASL,
+//! watchers.
+
+#[allow(dead_code)]
+mod door;
+
+use dolium_server::listener::Door;
+use dolium_server::memcached::accounts::Accounts;
+use dolium_server::memcached::{Place, Setup};
+use door::{Client, House};
+use std::net::UdpSocket;
+use std::time::Duration;
+
+const HEADER_BYTES: usize = 8;
+/// Longest datagram of a reply, as Memcached's.
+const DATAGRAM_BYTES: usize = 1400;
+
+fn setup() -> Setup {
+    Setup {
+        hosts: vec![Place { host: "127.0.0.1".into(), port: None, is_plain: true }],
+        ..Setup::default()
+    }
+}
+
+fn with_udp(mut setup: Setup) -> (House, UdpSocket) {
+    let free = UdpSocket::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+    setup.udp_port = i32::from(free);
+    let house = House::open_for_memcached(&["notify-keyspace-events KEA"], setup);
+    let socket = UdpSocket::bind("127.0.0.1:0").unwrap();
+    socket.connect(("127.0.0.1", free)).unwrap();
+    socket.set_read_timeout(Some(Duration::from_secs(20))).unwrap();
+    (house, socket)
+}
+
+fn datagram(id: u16, number: u16, count: u16, body: &[u8]) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    for field in [id, number, count, 0] {
+        bytes.extend(field.to_be_bytes());
+    }
+    bytes.extend(body);
+    bytes
+}
+
+/// The parts of one reply, which may come in any order, put together.
+fn reply(socket: &UdpSocket, id: u16) -> Vec<u8> {
+    let mut parts: Vec<Option<Vec<u8>>> = Vec::new();
+    loop {
+        let mut bytes = [0; 65_536];
+        let len = socket.recv(&mut bytes).unwrap();
+        assert!(len <= DATAGRAM_BYTES, "a datagram of {len} bytes");
+        let field = |at: usize| u16::from_be_bytes([bytes[at], bytes[at + 1]]);
+        assert_eq!((field(0), field(6)), (id, 0));
+        parts.resize(usize::from(field(4)), None);
+        parts[usize::from(field(2))] = Some(bytes[HEADER_BYTES..len].to_vec());
+        if parts.iter().all(Option::is_some) {
+            return parts.into_iter().flatten().flatten().collect();
+        }
+    }
+}
+
+#[test]
+fn a_long_reply_comes_in_numbered_datagrams() {
+    let (house, socket) = with_udp(setup());
+    let value = "v".repeat(10_000);
+    house.client_of(Door::Memcached).ask(&format!("set k 3 0 10000\r\n{value}\r\n"), "STORED\r\n");
+    socket.send(&datagram(7, 0, 1, b"get k\r\n")).unwrap();
+    let got = String::from_utf8(reply(&socket, 7)).unwrap();
+    assert_eq!(got, format!("VALUE k 3 10000\r\n{value}\r\nEND\r\n"));
+}
+
+#[test]
+fn datagrams_that_are_no_request_are_answered_or_dropped() {
+    let (_house, socket) = with_udp(setup());
+    // Shorter than a header, and a request that has not all come: nothing to say.
+    socket.send(b"1234567").unwrap();
+    socket.send(&datagram(1, 0, 1, b"set k 0 0 5\r\nab")).unwrap();
+    socket.send(&datagram(2, 0, 1, b"")).unwrap();
+    // One of two.
+    socket.send(&datagram(3, 0, 2, b"get k\r\n")).unwrap();
+    assert_eq!(reply(&socket, 3), b"SERVER_ERROR multi-packet request not supported\r\n");
+    // What needs a connection.
+    socket.send(&datagram(4, 0, 1, b"watch\r\n")).unwrap();
+    assert_eq!(reply(&socket, 4), b"ERROR\r\n");
+    socket.send(&datagram(5, 0, 1, b"get k\r\n")).unwrap();
+    assert_eq!(reply(&socket, 5), b"END\r\n");
+}
+
+#[test]
+fn changes_by_datagrams_are_announced() {
+    let (house, socket) = with_udp(setup());
+    let mut subscriber = house.client();
+    subscriber.ask(
+        "SUBSCRIBE __keyevent@0__:set\r\n",
+        "*3\r\n$9\r\nsubscribe\r\n$18\r\n__keyevent@0__:set\r\n:1\r\n",
+    );
+    socket.send(&datagram(1, 0, 1, b"set k 0 0 1\r\nx\r\n")).unwrap();
+    assert_eq!(reply(&socket, 1), b"STORED\r\n");
+    subscriber.expect("*3\r\n$7\r\nmessage\r\n$18\r\n__keyevent@0__:set\r\n$1\r\nk\r\n");
+}
+
+fn binary(client: &mut Client, opcode: u8, key: &str, value: &[u8]) -> (u16, Vec<u8>) {
+    let mut request = vec![0x80, opcode];
+    request.extend((key.len() as u16).to_be_bytes());
+    request.extend([0; 4]);
+    request.extend(((key.len() + value.len()) as u32).to_be_bytes());
+    request.extend([0; 12]);
+    request.extend(key.as_bytes());
+    request.extend(value);
+    client.send(&request);
+    let head = client.take(24);
+    let rest = u32::from_be_bytes([head[8], head[9], head[10], head[11]]);
+    (u16::from_be_bytes([head[6], head[7]]), client.take(rest as usize))
+}
+
+#[test]
+fn sasl_lets_in_who_knows_a_password() {
+    const GET: u8 = 0x00;
+    const NOOP: u8 = 0x0a;
+    const MECHANISMS: u8 = 0x20;
+    const AUTH: u8 = 0x21;
+    const OK: u16 = 0x00;
+    const NOT_FOUND: u16 = 0x01;
+    const DENIED: u16 = 0x20;
+    let path = std::env::temp_dir().join(format!("dolium-{}-passwords", std::process::id()));
+    std::fs::write(&path, "ada:secret\nbob:other\n").unwrap();
+    let mut setup = setup();
+    setup.fixed.sasl = true;
+    setup.accounts = Accounts::read(&path).unwrap();
+    std::fs::remove_file(&path).unwrap();
+    let (house, socket) = with_udp(setup);
+    // As by Memcached, who asks for anything else is told so and hung up on.
+    let mut stranger = house.client_of(Door::Memcached);
+    assert_eq!(binary(&mut stranger, GET, "k", b"").0, DENIED);
+    assert_eq!(stranger.take_all(), b"");
+    let mut client = house.client_of(Door::Memcached);
+    assert_eq!(binary(&mut client, MECHANISMS, "", b"").1, b"PLAIN");
+    for wrong in [&b"\0ada\0other"[..], b"\0eve\0secret", b"\0ada\0", b"", b"ada", b"\0\0\0\0"] {
+        assert_eq!(binary(&mut client, AUTH, "PLAIN", wrong).0, DENIED, "{wrong:?}");
+    }
+    assert_eq!(binary(&mut client, AUTH, "PLAIN", b"\0ada\0secret").0, OK);
+    assert_eq!(binary(&mut client, GET, "k", b"").0, NOT_FOUND);
+    assert_eq!(binary(&mut client, NOOP, "", b"").0, OK);
+    // Nobody can log in by datagrams, and another connection is still a stranger's.
+    socket.send(&datagram(1, 0, 1, b"get k\r\n")).unwrap();
+    assert!(!reply(&socket, 1).starts_with(b"END"));
+    assert_eq!(binary(&mut house.client_of(Door::Memcached), GET, "k", b"").0, DENIED);
+}
+
+fn line(client: &mut Client) -> String {
+    let mut line = String::new();
+    while !line.ends_with('\n') {
+        line.push(char::from(client.take(1)[0]));
+    }
+    line.trim_end().into()
+}
+
+#[test]
+fn a_watcher_sees_what_other_clients_do() {
+    let (house, _socket) = with_udp(setup());
+    let mut watcher = house.client_of(Door::Memcached);
+    watcher.ask("watch fetchers mutations deletions\r\n", "OK\r\n");
+    let mut client = house.client_of(Door::Memcached);
+    client.ask("set k 0 0 1\r\nx\r\n", "STORED\r\n");
+    client.ask("get k\r\n", "VALUE k 0 1\r\nx\r\nEND\r\n");
+    client.ask("get none\r\n", "END\r\n");
+    client.ask("delete k\r\n", "DELETED\r\n");
+    for wanted in [
+        &["type=item_store", "key=k", "status=stored", "cmd=set"][..],
+        &["type=item_get", "key=k", "status=found"],
+        &["type=item_get", "key=none", "status=not_found"],
+        &["type=deleted", "key=k", "cmd=delete"],
+    ] {
+        // A store looks at the key first, which is told too.
+        let mut seen = line(&mut watcher);
+        while seen.contains("type=item_get") && !wanted[0].ends_with("item_get") {
+            seen = line(&mut watcher);
+        }
+        for word in wanted {
+            assert!(seen.split(' ').any(|told| told == *word), "{word} is not in {seen}");
+        }
+    }
+}
