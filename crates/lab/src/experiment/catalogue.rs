@@ -64,6 +64,8 @@ const BUILT_IN: &[(&str, &str)] = built_in![
     "traces",
     "memcached-hits",
     "memcached-hits-drift",
+    "memcached-memory",
+    "memcached-memory-etc",
 ];
 
 /// All built-in experiments, study by study.

@@ -117,10 +117,13 @@ fn one(
         keys: u64::from(shape.keys) / 2,
         after: LONGEST,
     });
+    let empty = visit::resident_mib(&fleet.pids());
     let begun = Instant::now();
     let watch = Watch::start(fleet.first().target.clone(), protocol, begun, trigger);
     let mut outside = visit::measure(&spec, &pool)?;
     settle(fleet, protocol);
+    let grown = (visit::resident_mib(&fleet.pids()) - empty) * f64::from(1u32 << 20);
+    outside.put("bytes_per_key", grown / f64::from(shape.keys));
     let Seen { events, refusal } = watch.finish();
     if let Some(refusal) = refusal {
         return Err(LabError::Refused { reply: refusal });
