@@ -111,15 +111,19 @@ impl Allocator {
     }
 
     /// Whether a block of any size from the first to the second can be had now, as far as can be
-    /// told without a lock. Blocks in the caller's own magazine are not looked at.
-    pub fn can_serve(&self, least: usize, most: usize, kind: PageKind) -> bool {
+    /// told without a lock. Blocks in the caller's own magazine are not looked at. A wide page is
+    /// begun only where `spare` bytes have room for it: else each would be made free by evicting as
+    /// many items as it holds, and the next ones stored would evict none.
+    pub fn can_serve(&self, least: usize, most: usize, kind: PageKind, spare: u64) -> bool {
         let growth = self.arena.uncommitted();
         if most > super::BLOCK_MAX {
             let needed = run_units(most) as u64 * UNIT;
             return growth >= needed + 2 * STEP || self.has_run(run_units(most));
         }
         let class = Class::of(most, kind);
-        if growth >= class.page_units() as u64 * UNIT + STEP {
+        let page = class.page_units() as u64 * UNIT;
+        let may_begin = class.page_units() == UNITS_PER_PAGE || spare >= page;
+        if may_begin && growth >= page + STEP {
             return true;
         }
         let classes = Class::of(least, kind).index()..=class.index();
@@ -129,6 +133,6 @@ impl Allocator {
         }
         let summary =
             if class.page_units() == UNITS_PER_PAGE { Summary::Narrow } else { Summary::Wide };
-        self.find_extent(summary, 0).is_some()
+        may_begin && self.find_extent(summary, 0).is_some()
     }
 }

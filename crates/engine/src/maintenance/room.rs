@@ -40,16 +40,23 @@ impl Session {
         let item = bytes + ITEM_EXTRA_BYTES;
         // The reserve is still to be there when a large value has been stored.
         let large = if item > BLOCK_MAX { block_bytes(item) } else { 0 };
+        let least = bytes.saturating_sub(ITEM_SAVED_BYTES);
+        let spare = allocator.free_bytes().saturating_sub(self.reserve());
         self.has_reserve(large)
-            && allocator.can_serve(bytes.saturating_sub(ITEM_SAVED_BYTES), item, PageKind::Item)
+            && allocator.can_serve(least, item, PageKind::Item, spare)
             && (item > BLOCK_MAX
-                || allocator.can_serve(SEGMENT_BYTES, SEGMENT_BYTES, PageKind::Index))
+                || allocator.can_serve(SEGMENT_BYTES, SEGMENT_BYTES, PageKind::Index, u64::MAX))
+    }
+
+    /// What is kept free, for the index most of all.
+    fn reserve(&self) -> u64 {
+        RESERVE_BYTES.min(self.engine().arena().limit() / RESERVE_ONE_IN)
     }
 
     /// Whether what is kept free is there, and `more` beside it.
     pub(crate) fn has_reserve(&self, more: u64) -> bool {
         let arena = self.engine().arena();
-        let reserve = RESERVE_BYTES.min(arena.limit() / RESERVE_ONE_IN);
+        let reserve = self.reserve();
         let free = self.engine().allocator().free_bytes();
         arena.committed() <= arena.limit() && free >= reserve + more
     }
