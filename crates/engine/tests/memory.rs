@@ -63,6 +63,22 @@ fn with_eviction_every_write_succeeds_and_the_limit_holds() {
     }
 }
 
+/// Pages of 128 KiB hold eleven of these. A store that made a whole one free, by evicting eleven, let
+/// the next ten in without evicting any, and who watched for the eviction of each waited for ever.
+#[test]
+fn an_item_stored_in_a_full_store_of_large_ones_takes_the_place_of_another() {
+    let (engine, session) = engine(60 << 20, Policy::AllKeysLru);
+    for number in 0..8_000 {
+        put(&session, number, 11_000, 1).expect("room is made");
+    }
+    for number in 8_000..8_100 {
+        let before = engine.item_count();
+        put(&session, number, 11_000, 1).expect("room is made");
+        let gone = before + 1 - engine.item_count();
+        assert!((1..=4).contains(&gone), "item {number} drove out {gone}");
+    }
+}
+
 #[test]
 fn without_eviction_writes_are_refused_and_reads_go_on() {
     const MAX: u64 = 32 << 20;
