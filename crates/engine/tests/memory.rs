@@ -72,6 +72,7 @@ fn an_item_stored_in_a_full_store_of_large_ones_takes_the_place_of_another() {
         put(&session, number, 11_000, 1).expect("room is made");
     }
     for number in 8_000..8_100 {
+        settle(&session, 1);
         let before = engine.item_count();
         put(&session, number, 11_000, 1).expect("room is made");
         let gone = before + 1 - engine.item_count();
