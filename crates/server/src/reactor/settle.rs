@@ -33,6 +33,10 @@ impl Reactor {
         }
         if connection.unsent() > 0 || connection.is_closing() {
             self.after_output(token);
+        } else if connection.hold == Hold::Output {
+            // The peer has read meanwhile what it was held for. Its descriptor has nothing left to
+            // say about room: nobody else would let it go on.
+            self.resume_output(token);
         } else if connection.hold == Hold::Feed {
             self.feed(token);
         }
