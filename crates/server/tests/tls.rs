@@ -12,6 +12,7 @@ use rustls::{ClientConnection, StreamOwned};
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpStream};
 use std::sync::Arc;
+use std::sync::atomic::Ordering::Relaxed;
 use std::time::Duration;
 
 type Client = StreamOwned<ClientConnection, TcpStream>;
@@ -122,18 +123,9 @@ fn clients_without_a_certificate_are_let_in_or_not() {
     let mut bad = connect(&strict, certificates.client(false));
     let refused = bad.write_all(b"PING\r\n").and_then(|()| bad.read_exact(&mut [0; 7]));
     assert!(refused.is_err(), "a client without a certificate was served");
-    assert_eq!(
-        strict
-            .running
-            .server
-            .tls
-            .as_ref()
-            .unwrap()
-            .counts
-            .handshake_errors
-            .load(std::sync::atomic::Ordering::Relaxed),
-        1
-    );
+    // Whoever has seen the alert finds it counted.
+    let counts = &strict.running.server.tls.as_ref().unwrap().counts;
+    assert_eq!(counts.handshake_errors.load(Relaxed), 1);
     let optional = house(&certificates, &["tls-auth-clients optional"]);
     for shows in [true, false] {
         let mut client = connect(&optional, certificates.client(shows));

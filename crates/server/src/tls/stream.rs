@@ -108,15 +108,16 @@ impl TlsStream {
 
     fn process(&mut self) -> io::Result<()> {
         let outcome = self.session.process_new_packets();
+        // Before the alert goes: whoever has seen it finds it counted.
+        if outcome.is_err() && self.is_greeting {
+            self.counts.handshake_errors.fetch_add(1, Relaxed);
+        }
         // Handshakes and alerts; what finds no room waits for the socket.
         match self.flush() {
             Err(error) if error.kind() != ErrorKind::WouldBlock => return Err(error),
             _ => {}
         }
         if let Err(error) = outcome {
-            if self.is_greeting {
-                self.counts.handshake_errors.fetch_add(1, Relaxed);
-            }
             tracing::debug!(%error, "a TLS connection is closed");
             return Err(io::Error::new(ErrorKind::InvalidData, error));
         }
