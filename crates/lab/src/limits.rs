@@ -33,3 +33,8 @@ pub const LATENCY_MAX_NS: u64 = 3_600_000_000_000;
 pub const NULL_BUFFER_BYTES: usize = 128 << 10;
 /// Connections that an io_uring null server holds at once.
 pub const NULL_URING_CONNECTIONS: usize = 1024;
+/// Stores that are compared in a closed loop take turns of this length: a shared machine's speed
+/// changes within a tenth of a second by more than good stores differ.
+pub const TURN: Duration = Duration::from_millis(20);
+/// A turn lasts until every connection has been answered about so many times, however slow it is.
+pub const TURN_ANSWERS: f64 = 20.0;

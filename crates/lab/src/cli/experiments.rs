@@ -12,6 +12,11 @@ use crate::misses::{Floor, Pages};
 use crate::stores::{Store, Surroundings};
 use crate::workload::{Distribution, Mix, Operation};
 
+/// Rounds of a comparison: enough to find a difference of three percent.
+const ROUNDS: usize = 10;
+/// Rounds of each step of a search.
+const SEARCH_ROUNDS: usize = 5;
+
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum Socket {
     Tcp,
@@ -39,9 +44,9 @@ struct Common {
     distribution: Distribution,
     #[arg(long, value_enum, default_value = "tcp")]
     socket: Socket,
-    /// Rounds; every figure is a median over them
-    #[arg(long, default_value_t = 5)]
-    rounds: usize,
+    /// Rounds; every figure is a median over them. 10 if not given, for qos 5
+    #[arg(long)]
+    rounds: Option<usize>,
     #[arg(long = "threads-server", default_value_t = 1)]
     server_threads: usize,
     #[arg(long = "threads-client", default_value_t = 1)]
@@ -63,7 +68,13 @@ struct Common {
 }
 
 impl Common {
-    fn plan(&self, operations: &[Mix], pipelines: &[usize], window: u64) -> Result<Plan, LabError> {
+    fn plan(
+        &self,
+        operations: &[Mix],
+        pipelines: &[usize],
+        window: u64,
+        rounds: usize,
+    ) -> Result<Plan, LabError> {
         let operations = operations.iter().map(|mix| match mix {
             Mix::Get => Ok(Operation::Get),
             Mix::Set => Ok(Operation::Set),
@@ -81,7 +92,7 @@ impl Common {
             value_bytes: self.value_bytes,
             distribution: self.distribution,
             unix: self.socket == Socket::Unix,
-            rounds: self.rounds,
+            rounds: self.rounds.unwrap_or(rounds),
             server_threads: self.server_threads,
             client_threads: self.client_threads,
             warm_up_ms: self.warm_up,
@@ -119,7 +130,7 @@ impl CompareOptions {
         if let [a, b] = self.runs.as_slice() {
             return super::difference::run(a, b);
         }
-        let plan = self.common.plan(&self.operations, &self.pipelines, self.window)?;
+        let plan = self.common.plan(&self.operations, &self.pipelines, self.window, ROUNDS)?;
         let around = self.common.surroundings()?;
         let mut progress = Progress::new();
         let outcome = compare::run(&plan, &around, &mut |line| progress.show(line));
@@ -157,6 +168,7 @@ impl QosOptions {
             std::slice::from_ref(&self.operation),
             &[self.pipeline],
             self.window,
+            SEARCH_ROUNDS,
         )?;
         let around = self.common.surroundings()?;
         let mut progress = Progress::new();

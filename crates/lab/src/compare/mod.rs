@@ -1,24 +1,29 @@
 //! `dolium lab compare`: several stores take turns, and the ratio of every pair of turns counts.
 //!
-//! A machine's speed drifts over minutes by more than two good stores differ. So each round visits
-//! every store for a moment, in another order each time, and a ratio is taken within its round;
-//! what is reported is the median of those ratios.
+//! A machine's speed drifts by more than two good stores differ. So the stores of a round take turns
+//! of milliseconds (`generator/turns.rs`), a ratio is taken over the pairs of turns within a round,
+//! and what is reported is the median of those ratios. Every round starts its servers anew: two
+//! starts of one program differ too.
 
 pub mod qos;
 mod table;
 
 use std::collections::HashMap;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use serde::Serialize;
 
 pub use crate::statistics::{median, spread};
 
 use crate::LabError;
-use crate::generator::{self, LoadReport, LoadSpec, Pace};
+use crate::generator::{self, LoadReport, LoadSpec, Pace, Side};
 use crate::machine::Machine;
+use crate::statistics::Judgement;
 use crate::stores::{Role, Running, Store, Surroundings};
 use crate::workload::{Distribution, Mix, Operation, RequestPool, Workload};
+
+/// Share of the time of a round for which servers may be started and filled anew.
+const RESTART_SHARE: f64 = 0.5;
 
 /// What to compare, and how thoroughly.
 #[derive(Clone, Debug, Serialize)]
@@ -52,21 +57,35 @@ pub struct Visit {
     pub p999_us: f64,
     pub busy: f64,
     pub misses: u64,
+    /// Of each short turn, in pairs with those of the other stores.
+    pub turns_server_us: Vec<f64>,
+    pub turns_rate: Vec<f64>,
 }
 
 impl Visit {
-    fn from(report: &LoadReport) -> Self {
-        Self {
-            server_us: report.server_us().unwrap_or(f64::NAN),
-            client_us: report.client_us(),
-            rate: report.rate(),
-            p50_us: report.latency_us(0.50),
-            p99_us: report.latency_us(0.99),
-            p999_us: report.latency_us(0.999),
-            busy: report.server_busy().unwrap_or(f64::NAN),
-            misses: report.misses,
-        }
+    pub(crate) fn of(turns: &[LoadReport]) -> Option<Self> {
+        let (first, rest) = turns.split_first()?;
+        let mut all = first.clone();
+        rest.iter().for_each(|turn| all.absorb(turn));
+        let server_us = |turn: &LoadReport| turn.all_server_us().unwrap_or(f64::NAN);
+        Some(Self {
+            server_us: server_us(&all),
+            client_us: all.client_us(),
+            rate: all.rate(),
+            p50_us: all.latency_us(0.50),
+            p99_us: all.latency_us(0.99),
+            p999_us: all.latency_us(0.999),
+            busy: all.server_busy().unwrap_or(f64::NAN),
+            misses: all.misses,
+            turns_server_us: turns.iter().map(server_us).collect(),
+            turns_rate: turns.iter().map(LoadReport::rate).collect(),
+        })
     }
+}
+
+/// How the visits of one store stand to those of another, round by round.
+pub(crate) fn judge(above: &[Visit], below: &[Visit], turns: fn(&Visit) -> &[f64]) -> Judgement {
+    Judgement::turns(above.iter().map(turns).zip(below.iter().map(turns)), 1)
 }
 
 /// All visits of one operation at one pipeline depth.
@@ -84,10 +103,14 @@ impl Cell {
         median(self.visits[store].iter().map(figure))
     }
 
-    /// Median of the per-round ratios of server CPU per operation.
-    pub fn ratio(&self, store: usize, to: usize) -> f64 {
-        let pairs = self.visits[store].iter().zip(&self.visits[to]);
-        median(pairs.map(|(a, b)| a.server_us / b.server_us))
+    /// How server CPU an operation of one store stands to another's.
+    pub fn cost(&self, store: usize, to: usize) -> Judgement {
+        judge(&self.visits[store], &self.visits[to], |visit| &visit.turns_server_us)
+    }
+
+    /// How the operations a second of one store stand to another's.
+    pub fn rate(&self, store: usize, to: usize) -> Judgement {
+        judge(&self.visits[store], &self.visits[to], |visit| &visit.turns_rate)
     }
 }
 
@@ -114,7 +137,7 @@ pub fn run(
             "Dolium's Unix socket is named for Redis: dolium-memcached needs --socket tcp".into(),
         ));
     }
-    let servers = start(plan, around, say)?;
+    let mut servers = Vec::new();
     let mut pools = HashMap::new();
     let mut cells = Vec::new();
     for &operation in &plan.operations {
@@ -129,27 +152,41 @@ pub fn run(
                 entry.insert(RequestPool::build(&workload(plan, *store, operation))?);
             }
         }
+        let mut starting = Duration::ZERO;
         for round in 0..plan.rounds {
+            if round == 0 || starting < round_time(plan).mul_f64(RESTART_SHARE) {
+                let begun = Instant::now();
+                servers.clear();
+                servers = start(plan, around, say)?;
+                starting = begun.elapsed();
+            }
             for cell in cells.iter_mut().filter(|cell| cell.operation == operation) {
                 let name = format!("{operation:?}").to_uppercase();
                 say(&format!("round {}/{} {name} P{}", round + 1, plan.rounds, cell.pipeline));
-                for turn in 0..plan.stores.len() {
-                    let number = (turn + round) % plan.stores.len();
-                    let store = plan.stores[number];
-                    let server = server_for(&servers, store, operation);
-                    let pool = &pools[&store.protocol()];
+                let mut sides = Vec::new();
+                for (number, &store) in plan.stores.iter().enumerate() {
+                    let server = server_for(&servers, plan, number, operation);
                     let spec = spec(plan, around, server, cell.pipeline, Pace::Closed);
-                    cell.visits[number].push(Visit::from(&generator::run(&spec, pool)?));
+                    sides.push(Side::open(spec, &pools[&store.protocol()])?);
+                }
+                let turns =
+                    generator::take_turns(&mut sides, round % plan.stores.len(), |_, _| {})?;
+                for (visits, turns) in cell.visits.iter_mut().zip(&turns) {
+                    visits.extend(Visit::of(turns));
                 }
             }
         }
     }
-    let versions = plan
-        .stores
-        .iter()
-        .map(|&store| server_for(&servers, store, plan.operations[0]).version.clone())
+    let versions = (0..plan.stores.len())
+        .map(|number| server_for(&servers, plan, number, plan.operations[0]).version.clone())
         .collect();
     Ok(Comparison { machine: Machine::read(), plan: plan.clone(), versions, cells })
+}
+
+/// What a round takes to measure.
+fn round_time(plan: &Plan) -> Duration {
+    let visits = plan.stores.len() * plan.pipelines.len();
+    Duration::from_millis((plan.warm_up_ms + plan.window_ms) * visits as u64)
 }
 
 /// The processes of a plan: one a store, or one an operation for a null server.
@@ -188,11 +225,19 @@ fn start(
     Ok(servers)
 }
 
-fn server_for(servers: &[Running], store: Store, operation: Operation) -> &Running {
-    let fits = |server: &&Running| {
-        server.role.store == store && (!store.is_null() || server.role.operation == operation)
-    };
-    servers.iter().find(fits).expect("every store of a plan was started")
+/// The process of a store by its place in the plan, which may name a store twice.
+fn server_for<'a>(
+    servers: &'a [Running],
+    plan: &Plan,
+    number: usize,
+    operation: Operation,
+) -> &'a Running {
+    let processes = |store: &Store| if store.is_null() { plan.operations.len() } else { 1 };
+    let before: usize = plan.stores[..number].iter().map(processes).sum();
+    let mine = &servers[before..before + processes(&plan.stores[number])];
+    let fits =
+        |server: &&Running| !plan.stores[number].is_null() || server.role.operation == operation;
+    mine.iter().find(fits).expect("every store of a plan was started")
 }
 
 fn workload(plan: &Plan, store: Store, operation: Operation) -> Workload {

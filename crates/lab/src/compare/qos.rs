@@ -66,9 +66,9 @@ pub fn run(
     let mut searches = Vec::new();
     let mut pools = Vec::new();
     let mut ranges = Vec::new();
-    for &store in &plan.stores {
+    for (number, &store) in plan.stores.iter().enumerate() {
         let pool = RequestPool::build(&workload(plan, store, operation))?;
-        let server = server_for(&servers, store, operation);
+        let server = server_for(&servers, plan, number, operation);
         let mut rates = Vec::new();
         for _ in 0..plan.rounds {
             let closed = spec(plan, around, server, pipeline, Pace::Closed);
@@ -91,7 +91,7 @@ pub fn run(
         for (index, search) in searches.iter_mut().enumerate() {
             let (low, high) = ranges[index];
             let offered = (low + high) / 2.0;
-            let server = server_for(&servers, search.store, operation);
+            let server = server_for(&servers, plan, index, operation);
             let open = spec(plan, around, server, pipeline, Pace::Open { rate: offered });
             let (mut p99, mut lag) = (Vec::new(), Vec::new());
             for _ in 0..plan.rounds {

@@ -3,6 +3,7 @@
 use std::fmt;
 
 use super::{Cell, Comparison, spread};
+use crate::statistics::{Judgement, Verdict};
 use crate::stores::Store;
 
 const WIDTH: usize = 98;
@@ -59,7 +60,7 @@ impl Comparison {
         )?;
         writeln!(f, "{}", "─".repeat(WIDTH))?;
         for (number, store) in self.plan.stores.iter().enumerate() {
-            let floor = self.floor().map(|floor| cell.ratio(number, floor));
+            let floor = self.floor().map(|floor| cell.cost(number, floor).ratio.value);
             writeln!(
                 f,
                 "{:<17} {:>8.3} {:>8} {:>11} {:>9.0} {:>9.0} {:>9.0} {:>6.0}% {:>10.3}",
@@ -87,22 +88,37 @@ impl Comparison {
         }
         writeln!(
             f,
-            "\nServer CPU per operation of {} as a multiple of each other store \
-             (median of {} rounds)",
+            "\n{} as a multiple of each other store ({} rounds; ~ where no difference was found)",
             self.plan.stores[0].name(),
             self.plan.rounds
         )?;
-        write!(f, "{:<17}", "against")?;
+        write!(f, "{:<26}", "against")?;
         for cell in &self.cells {
-            write!(f, " {:>9}", format!("{} P{}", name(cell), cell.pipeline))?;
+            write!(f, " {:>23}", format!("{} P{}", name(cell), cell.pipeline))?;
         }
-        writeln!(f, "\n{}", "─".repeat(17 + 10 * self.cells.len()))?;
+        writeln!(f, "\n{}", "─".repeat(26 + 24 * self.cells.len()))?;
         for (number, store) in self.plan.stores.iter().enumerate().skip(1) {
-            write!(f, "{:<17}", store.name())?;
-            for cell in &self.cells {
-                write!(f, " {:>9.3}", cell.ratio(0, number))?;
+            for (what, judge) in [
+                ("CPU/op", Cell::cost as fn(&Cell, usize, usize) -> Judgement),
+                ("ops/s", Cell::rate),
+            ] {
+                write!(f, "{:<19}{what:<7}", store.name())?;
+                for cell in &self.cells {
+                    let Judgement { ratio, verdict, .. } = judge(cell, 0, number);
+                    let mark = match verdict {
+                        Verdict::More | Verdict::Less => "",
+                        Verdict::TooFew => "?",
+                        Verdict::NoDifference | Verdict::Swallowed => "~",
+                    };
+                    let text =
+                        format!("{mark}{:.3} ({:.3}-{:.3})", ratio.value, ratio.low, ratio.high);
+                    write!(f, " {text:>23}")?;
+                }
+                writeln!(f)?;
             }
-            writeln!(f)?;
+        }
+        if self.cells.iter().any(|cell| cell.cost(0, 1).verdict == Verdict::TooFew) {
+            writeln!(f, "? too few rounds to tell")?;
         }
         Ok(())
     }

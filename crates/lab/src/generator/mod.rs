@@ -18,12 +18,14 @@ mod run;
 mod series;
 mod stream;
 mod target;
+mod turns;
 mod worker;
 
 pub use preload::{preload, preload_records};
-pub use run::run;
+pub use run::{Session, run};
 pub use series::{Counts, Interval};
 pub use target::Target;
+pub use turns::{Side, take_turns};
 
 use std::os::fd::OwnedFd;
 use std::time::{Duration, Instant};
@@ -111,6 +113,10 @@ pub struct LoadReport {
     pub unanswered: u64,
     pub client_cpu_ns: u64,
     pub server_cpu_ns: Option<u64>,
+    /// From rest to rest, warm-up and last replies included: the kernel's account of a process
+    /// that sleeps is exact, of one that runs it is as old as the last tick.
+    pub all_operations: u64,
+    pub all_server_ns: Option<u64>,
     /// What happened when, if it was asked for.
     pub series: Vec<Interval>,
     /// When the first request was due, and the instants between which everything was counted.
@@ -128,6 +134,31 @@ impl LoadReport {
     pub fn server_us(&self) -> Option<f64> {
         let ns = self.server_cpu_ns?;
         Some(ns as f64 / 1e3 / self.operations.max(1) as f64)
+    }
+
+    /// Server CPU microseconds an operation, from rest to rest.
+    pub fn all_server_us(&self) -> Option<f64> {
+        Some(self.all_server_ns? as f64 / 1e3 / self.all_operations.max(1) as f64)
+    }
+
+    /// Adds what a further window showed. Its series and its instants are its own.
+    pub fn absorb(&mut self, other: &Self) {
+        self.operations += other.operations;
+        self.seconds += other.seconds;
+        self.misses += other.misses;
+        self.unanswered += other.unanswered;
+        self.client_cpu_ns += other.client_cpu_ns;
+        self.all_operations += other.all_operations;
+        let sum = |a: Option<u64>, b: Option<u64>| a.zip(b).map(|(a, b)| a + b);
+        self.server_cpu_ns = sum(self.server_cpu_ns, other.server_cpu_ns);
+        self.all_server_ns = sum(self.all_server_ns, other.all_server_ns);
+        // All histograms are made with the same bounds, so adding them cannot fail.
+        let _ = self.latency.add(&other.latency);
+        let _ = self.served.add(&other.served);
+        let _ = self.lag.add(&other.lag);
+        for ((_, all), (_, more)) in self.kinds.iter_mut().zip(&other.kinds) {
+            let _ = all.add(more);
+        }
     }
 
     /// Client CPU microseconds an operation.

@@ -14,7 +14,10 @@ use crate::cpu;
 use crate::workload::{Protocol, RequestPool};
 
 /// Connections are up before the first request is due; this is the pause between the two.
-const HEAD_START: Duration = Duration::from_millis(2);
+const HEAD_START: Duration = Duration::from_micros(500);
+
+/// After its last reply a server goes to sleep, and the kernel's account of it is then complete.
+const REST: Duration = Duration::from_micros(200);
 
 /// Counters of both sides at one instant.
 struct Sample {
@@ -26,6 +29,53 @@ struct Sample {
 
 /// Asks `spec.target` for the requests of `pool` and reports the measured window.
 pub fn run(spec: &LoadSpec, pool: &RequestPool) -> Result<LoadReport, LabError> {
+    Session::open(spec, pool)?.run(spec, pool)
+}
+
+/// Connections that stay open from one run to the next, dealt out to threads.
+pub struct Session {
+    shares: Vec<Vec<Connection>>,
+}
+
+impl Session {
+    /// Connects as `spec` says.
+    pub fn open(spec: &LoadSpec, pool: &RequestPool) -> Result<Self, LabError> {
+        check(spec, pool)?;
+        let protocol = pool.workload.protocol;
+        let threads = spec.threads.min(spec.connections);
+        let mut shares: Vec<Vec<Connection>> = (0..threads).map(|_| Vec::new()).collect();
+        for number in 0..spec.connections {
+            let target = match number % (1 + spec.more.len()) {
+                0 => &spec.target,
+                other => &spec.more[other - 1],
+            };
+            let socket = target.connect_nonblocking(protocol)?;
+            let walk = pool.walk(number, spec.connections, spec.pipeline);
+            let mut connection = Connection::new(socket, walk, spec.pipeline, protocol);
+            if let Some(keys) = spec.fill {
+                if number >= keys as usize {
+                    continue;
+                }
+                connection.fresh = Some(Fresh::new(number as u32, spec.connections as u32, keys));
+            }
+            shares[number % threads].push(connection);
+        }
+        Ok(Self { shares })
+    }
+
+    /// Whether every request has its reply, so that it can run again.
+    pub fn at_rest(&self) -> bool {
+        self.shares.iter().flatten().all(|connection| connection.unanswered().next().is_none())
+    }
+
+    /// Asks for a window. `spec` and `pool` are those that it was opened with, but for the times.
+    pub fn run(&mut self, spec: &LoadSpec, pool: &RequestPool) -> Result<LoadReport, LabError> {
+        check(spec, pool)?;
+        measure(&mut self.shares, spec, pool)
+    }
+}
+
+fn check(spec: &LoadSpec, pool: &RequestPool) -> Result<(), LabError> {
     if spec.connections == 0 || spec.threads == 0 || spec.pipeline == 0 {
         return Err(LabError::Options("connections, threads and pipeline are at least 1".into()));
     }
@@ -49,25 +99,15 @@ pub fn run(spec: &LoadSpec, pool: &RequestPool) -> Result<LoadReport, LabError> 
         let name = protocol.name();
         return Err(LabError::Options(format!("values over {name} are not checked yet")));
     }
-    let threads = spec.threads.min(spec.connections);
-    let mut shares: Vec<Vec<Connection>> = (0..threads).map(|_| Vec::new()).collect();
-    for number in 0..spec.connections {
-        let target = match number % (1 + spec.more.len()) {
-            0 => &spec.target,
-            other => &spec.more[other - 1],
-        };
-        let socket = target.connect_nonblocking(protocol)?;
-        let walk = pool.walk(number, spec.connections, spec.pipeline);
-        let mut connection = Connection::new(socket, walk, spec.pipeline, protocol);
-        if let Some(keys) = spec.fill {
-            if number >= keys as usize {
-                continue;
-            }
-            connection.fresh = Some(Fresh::new(number as u32, spec.connections as u32, keys));
-        }
-        shares[number % threads].push(connection);
-    }
+    Ok(())
+}
 
+fn measure(
+    shares: &mut [Vec<Connection>],
+    spec: &LoadSpec,
+    pool: &RequestPool,
+) -> Result<LoadReport, LabError> {
+    let threads = shares.len();
     let clock = Clock::start();
     let phase = AtomicU8::new(WARMING);
     let begin = HEAD_START.as_nanos() as u64;
@@ -76,10 +116,11 @@ pub fn run(spec: &LoadSpec, pool: &RequestPool) -> Result<LoadReport, LabError> 
     let shared = Shared { spec, pool, clock, phase: &phase, begin, window: (from, to) };
     let gauges: Vec<Gauge> = (0..threads).map(|_| Gauge::default()).collect();
     let ready = Barrier::new(threads + 1);
+    let before = server_ns(spec)?;
 
     thread::scope(|scope| {
         let mut handles = Vec::new();
-        for (number, share) in shares.into_iter().enumerate() {
+        for (number, share) in shares.iter_mut().enumerate() {
             let (shared, gauge, ready) = (&shared, &gauges[number], &ready);
             let core = spec.cores.get(number % spec.cores.len().max(1)).copied();
             handles.push(scope.spawn(move || {
@@ -115,7 +156,16 @@ pub fn run(spec: &LoadSpec, pool: &RequestPool) -> Result<LoadReport, LabError> 
         match problem {
             _ if crate::interrupt::asked() => Err(LabError::Interrupted),
             Some(error) => Err(error),
-            None => Ok(report(clock.origin(), first?, last?, tallies)),
+            None => {
+                let mut report = report(clock.origin(), first?, last?, tallies);
+                let done = gauges.iter().map(|gauge| gauge.operations.load(Ordering::Relaxed));
+                report.all_operations = done.sum();
+                if let Some(before) = before {
+                    thread::sleep(REST);
+                    report.all_server_ns = server_ns(spec)?.map(|ns| ns.saturating_sub(before));
+                }
+                Ok(report)
+            }
         }
     })
 }
@@ -132,11 +182,15 @@ fn sleep_until(clock: &Clock, instant: u64, failed: impl Fn() -> bool) {
     }
 }
 
-fn sample(spec: &LoadSpec, gauges: &[Gauge]) -> Result<Sample, LabError> {
-    let mut server_ns = None;
+fn server_ns(spec: &LoadSpec) -> Result<Option<u64>, LabError> {
+    let mut all = None;
     for &pid in &spec.servers {
-        server_ns = Some(server_ns.unwrap_or(0) + cpu::process_run_ns(pid)?);
+        all = Some(all.unwrap_or(0) + cpu::process_run_ns(pid)?);
     }
+    Ok(all)
+}
+
+fn sample(spec: &LoadSpec, gauges: &[Gauge]) -> Result<Sample, LabError> {
     Ok(Sample {
         at: Instant::now(),
         operations: gauges.iter().map(|gauge| gauge.operations.load(Ordering::Relaxed)).sum(),
@@ -144,7 +198,7 @@ fn sample(spec: &LoadSpec, gauges: &[Gauge]) -> Result<Sample, LabError> {
             .iter()
             .map(|gauge| cpu::thread_run_ns(gauge.thread.load(Ordering::Relaxed)))
             .sum(),
-        server_ns,
+        server_ns: server_ns(spec)?,
     })
 }
 
@@ -162,6 +216,8 @@ fn report(begun: Instant, first: Sample, last: Sample, tallies: Vec<Tally>) -> L
         series: Vec::new(),
         begun: begun + HEAD_START,
         window: (first.at, last.at),
+        all_operations: 0,
+        all_server_ns: None,
         server_cpu_ns: last.server_ns.zip(first.server_ns).map(|(b, a)| b.saturating_sub(a)),
     };
     for tally in tallies {

@@ -63,14 +63,14 @@ pub(super) struct Tally {
 pub(super) fn work(
     shared: &Shared<'_>,
     gauge: &Gauge,
-    mut connections: Vec<Connection>,
+    connections: &mut [Connection],
     schedule: Option<Schedule>,
 ) -> Result<Tally, LabError> {
     gauge.thread.store(crate::cpu::thread_id(), Ordering::Relaxed);
     let mut worker = Worker {
         shared,
         gauge,
-        poller: Poller::new(&connections)?,
+        poller: Poller::new(connections)?,
         arrivals: Arrivals::new(shared.clock),
         buffer: vec![0; RECEIVE_BYTES.max(2 * shared.pool.longest_reply())],
         operations: 0,
@@ -90,8 +90,8 @@ pub(super) fn work(
             .map(|width| Recorder::new(shared.begin, width.as_nanos() as u64)),
     };
     match schedule {
-        None => worker.closed(&mut connections)?,
-        Some(schedule) => worker.open(&mut connections, schedule)?,
+        None => worker.closed(connections)?,
+        Some(schedule) => worker.open(connections, schedule)?,
     }
     worker.tally.series = worker.recorder.map(Recorder::finish).unwrap_or_default();
     Ok(worker.tally)

@@ -48,6 +48,24 @@ impl Whole {
         }
     }
 
+    /// This, grown by what the counters of `later` are beyond those of `earlier`.
+    pub fn grown(&self, earlier: &Self, later: &Self) -> Self {
+        Self {
+            user_s: self.user_s + later.user_s - earlier.user_s,
+            system_s: self.system_s + later.system_s - earlier.system_s,
+            idle_s: self.idle_s + later.idle_s - earlier.idle_s,
+            iowait_s: self.iowait_s + later.iowait_s - earlier.iowait_s,
+            irq_s: self.irq_s + later.irq_s - earlier.irq_s,
+            softirq_s: self.softirq_s + later.softirq_s - earlier.softirq_s,
+            steal_s: self.steal_s + later.steal_s - earlier.steal_s,
+            swapped_in_pages: self.swapped_in_pages + later.swapped_in_pages
+                - earlier.swapped_in_pages,
+            swapped_out_pages: self.swapped_out_pages + later.swapped_out_pages
+                - earlier.swapped_out_pages,
+            loopback_bytes: self.loopback_bytes + later.loopback_bytes - earlier.loopback_bytes,
+        }
+    }
+
     /// Seconds of all cores and kinds.
     pub fn total_s(&self) -> f64 {
         self.user_s

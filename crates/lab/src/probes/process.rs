@@ -69,6 +69,23 @@ impl Process {
         }
     }
 
+    /// This, grown by what the counters of `later` are beyond those of `earlier`; memory is `later`'s.
+    pub fn grown(&self, earlier: &Self, later: &Self) -> Self {
+        Self {
+            run_ns: self.run_ns + later.run_ns - earlier.run_ns,
+            user_s: self.user_s + later.user_s - earlier.user_s,
+            system_s: self.system_s + later.system_s - earlier.system_s,
+            minor_faults: self.minor_faults + later.minor_faults - earlier.minor_faults,
+            major_faults: self.major_faults + later.major_faults - earlier.major_faults,
+            waits: self.waits + later.waits - earlier.waits,
+            preemptions: self.preemptions + later.preemptions - earlier.preemptions,
+            rss_kib: later.rss_kib,
+            swap_kib: later.swap_kib,
+            read_bytes: self.read_bytes + later.read_bytes - earlier.read_bytes,
+            written_bytes: self.written_bytes + later.written_bytes - earlier.written_bytes,
+        }
+    }
+
     /// Its proportional share of the memory that it maps, in KiB. Slow: once a visit at most.
     pub fn pss_kib(pid: u32) -> Option<f64> {
         let rollup = fs::read_to_string(format!("/proc/{pid}/smaps_rollup")).ok()?;

@@ -71,7 +71,8 @@ impl Drop for Sampler {
     }
 }
 
-fn moment(pids: &[u32]) -> Moment {
+/// Looks once at these processes together and at the machine.
+pub fn moment(pids: &[u32]) -> Moment {
     let server = pids
         .iter()
         .filter_map(|&pid| Process::read(pid))

@@ -3,7 +3,7 @@
 
 use crate::experiment::Kind;
 use crate::run::figures;
-use crate::run::results::{Point, Results};
+use crate::run::results::{Point, Results, judge};
 use crate::statistics::{Judgement, Verdict, median};
 
 /// Share of its cores at which the generator itself is what limits a figure.
@@ -31,7 +31,7 @@ pub fn standings(results: &Results) -> Vec<Standing> {
     let mine: Vec<&Point> = results.points.iter().filter(|point| point.store == *first).collect();
     let mut standings = Vec::new();
     for other in others {
-        let (mut above, mut below, mut ratios) = (Vec::new(), Vec::new(), Vec::new());
+        let (mut pairs, mut ratios) = (Vec::new(), Vec::new());
         let (mut more, mut less) = (0, 0);
         for point in &mine {
             let Some(peer) = results.peer(point, other) else { continue };
@@ -42,13 +42,10 @@ pub fn standings(results: &Results) -> Vec<Standing> {
             ratios.push(judged.ratio.value);
             more += usize::from(judged.verdict == Verdict::More);
             less += usize::from(judged.verdict == Verdict::Less);
-            let (a, b) = (point.rounds(figure), peer.rounds(figure));
-            let rounds = a.len().min(b.len());
-            above.extend_from_slice(&a[..rounds]);
-            below.extend_from_slice(&b[..rounds]);
+            pairs.push((*point, peer));
         }
         if !ratios.is_empty() {
-            let overall = Judgement::paired(&above, &below, 1);
+            let overall = judge(&pairs, figure, 1);
             standings.push(Standing { other: (*other).into(), ratios, overall, more, less });
         }
     }

@@ -2,11 +2,14 @@
 //!
 //! Combinations that need the same servers and the same data form a group. Within a group each
 //! repetition visits every combination, and within a combination every store, beginning with
-//! another store each time: what the machine does meanwhile meets all of them.
+//! another store each time: what the machine does meanwhile meets all of them. In a closed loop the
+//! stores of a visit take turns of milliseconds (`generator/turns.rs`). Where it costs little beside
+//! the measuring, servers are started anew for each repetition, because two starts of one program
+//! differ by more than many turns would leave to chance.
 
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use super::attached::Attached;
 use super::choice::Player;
@@ -18,12 +21,18 @@ use crate::experiment::sweep::Combination;
 use crate::experiment::{Kind, LoadShape};
 use crate::generator::{LoadSpec, Pace};
 use crate::statistics::median;
+use crate::stores::Store;
 use crate::workload::{RequestPool, Workload};
 
 /// Halvings of a search for the highest rate.
 const SEARCH_STEPS: usize = 7;
 /// A store that keeps up with more than its closed loop showed is tried up to this multiple.
 const SEARCH_TOP: f64 = 1.25;
+
+/// Share of the time of a repetition for which servers may be started and filled anew.
+const RESTART_SHARE: f64 = 0.25;
+/// Seconds that a store takes to start and to end, about.
+const START: f64 = 0.15;
 
 /// Runs all combinations.
 pub fn run(stage: &mut Stage<'_>) -> Result<(), LabError> {
@@ -144,16 +153,9 @@ fn run_group(
     fleets: &mut Vec<Fleet>,
     kind: Kind,
 ) -> Result<(), LabError> {
-    let mut able = Vec::new();
-    for mut fleet in fleets.drain(..) {
-        if let Some(why) = fleet.cannot(&group[0].workload) {
-            stage.note(&format!("{}: {why}", fleet.choice.label));
-            continue;
-        }
-        stage.say(&format!("loading {}", fleet.choice.label));
-        fleet.fill(&group[0].workload)?;
-        able.push(fleet);
-    }
+    let begun = Instant::now();
+    let mut able = fill(stage, group[0], std::mem::take(fleets))?;
+    let anew = worth_starting_anew(group, &able, kind, begun.elapsed());
     let mut pools: HashMap<String, RequestPool> = HashMap::new();
     for combination in group {
         for fleet in &able {
@@ -167,7 +169,17 @@ fn run_group(
     }
     let repetitions = group[0].load.repetitions;
     for repetition in 0..repetitions {
+        if repetition > 0 && anew {
+            // The old ones end first: two of each would share the memory.
+            drop(able);
+            able = start(stage, group[0])?;
+            able = fill(stage, group[0], able)?;
+        }
         for combination in group {
+            if takes_turns(&combination.load, kind) && able.len() > 1 {
+                in_turns(stage, combination, &able, &pools, repetition)?;
+                continue;
+            }
             for turn in 0..able.len() {
                 if crate::interrupt::asked() {
                     return Err(LabError::Interrupted);
@@ -191,6 +203,70 @@ fn run_group(
         }
     }
     *fleets = able;
+    Ok(())
+}
+
+/// Makes the data of all fleets those of a group; who cannot hold them takes no part.
+fn fill(
+    stage: &mut Stage<'_>,
+    one: &Combination,
+    fleets: Vec<Fleet>,
+) -> Result<Vec<Fleet>, LabError> {
+    let mut able = Vec::new();
+    for mut fleet in fleets {
+        if let Some(why) = fleet.cannot(&one.workload) {
+            stage.note(&format!("{}: {why}", fleet.choice.label));
+            continue;
+        }
+        stage.say(&format!("loading {}", fleet.choice.label));
+        fleet.fill(&one.workload)?;
+        able.push(fleet);
+    }
+    Ok(able)
+}
+
+/// Whether servers are started anew for every repetition, where filling them takes so long.
+fn worth_starting_anew(
+    group: &[&Combination],
+    fleets: &[Fleet],
+    kind: Kind,
+    filling: Duration,
+) -> bool {
+    let stores = fleets.len() as f64;
+    let visit = |one: &&Combination| one.load.warm_up + one.load.seconds;
+    let repetition = group.iter().map(visit).sum::<f64>() * stores;
+    let starting = filling.as_secs_f64() + START * stores;
+    fleets.len() > 1
+        && group.iter().any(|one| takes_turns(&one.load, kind))
+        && !fleets.iter().any(|fleet| matches!(fleet.store, Store::External { .. }))
+        && starting <= RESTART_SHARE * repetition
+}
+
+/// Whether stores are asked in short turns: in a closed loop that nobody watches over time.
+fn takes_turns(load: &LoadShape, kind: Kind) -> bool {
+    kind == Kind::Load && load.rate.is_none() && load.interval <= 0.0
+}
+
+/// One visit of every store, in short turns.
+fn in_turns(
+    stage: &mut Stage<'_>,
+    combination: &Combination,
+    fleets: &[Fleet],
+    pools: &HashMap<String, RequestPool>,
+    repetition: usize,
+) -> Result<(), LabError> {
+    let mut loads = Vec::new();
+    for fleet in fleets {
+        let pool = &pools[&format!("{:?}", workload(combination, fleet)?)];
+        loads.push((spec(&combination.load, fleet, stage), pool));
+    }
+    let visits = visit::measure_in_turns(&loads, repetition % fleets.len())?;
+    for ((fleet, mut visit), (spec, pool)) in fleets.iter().zip(visits).zip(&loads) {
+        if combination.load.count_calls && repetition == 0 {
+            visit::count_calls(spec, pool, &mut visit)?;
+        }
+        stage.put(&fleet.choice.label, &combination.settings, visit);
+    }
     Ok(())
 }
 

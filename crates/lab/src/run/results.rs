@@ -59,6 +59,10 @@ pub struct Point {
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct Visit {
     pub figures: BTreeMap<String, f64>,
+    /// Figures of each of the short turns that the visit consisted of, if stores took such turns:
+    /// turn by turn beside those of the other stores.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub turns: BTreeMap<String, Vec<f64>>,
     /// Every latency of the window, in nanoseconds; empty where none was taken.
     #[serde(default, skip_serializing_if = "none")]
     pub latency: Counts,
@@ -107,6 +111,11 @@ impl Point {
     /// All rounds of one figure.
     pub fn rounds(&self, figure: &str) -> Vec<f64> {
         self.visits.iter().filter_map(|visit| visit.figures.get(figure).copied()).collect()
+    }
+
+    /// The turns of every round of one figure; none unless all rounds have them.
+    pub fn turns(&self, figure: &str) -> Option<Vec<&[f64]>> {
+        self.visits.iter().map(|visit| visit.turns.get(figure).map(Vec::as_slice)).collect()
     }
 
     /// Median of a figure with its interval.
@@ -185,6 +194,22 @@ impl Results {
     /// How a figure of one point stands to that of another store at the same settings. `among`
     /// comparisons are looked at together.
     pub fn judge(&self, one: &Point, other: &Point, figure: &str, among: usize) -> Judgement {
-        Judgement::paired(&one.rounds(figure), &other.rounds(figure), among)
+        judge(&[(one, other)], figure, among)
     }
+}
+
+/// How a figure of some points stands to that of others, each beside its own.
+pub fn judge(pairs: &[(&Point, &Point)], figure: &str, among: usize) -> Judgement {
+    let mut turns = Vec::new();
+    for (one, other) in pairs {
+        let (Some(one), Some(other)) = (one.turns(figure), other.turns(figure)) else {
+            let rounds = |pair: &(&Point, &Point)| -> Vec<(f64, f64)> {
+                pair.0.rounds(figure).into_iter().zip(pair.1.rounds(figure)).collect()
+            };
+            let (above, below): (Vec<f64>, Vec<f64>) = pairs.iter().flat_map(rounds).unzip();
+            return Judgement::paired(&above, &below, among);
+        };
+        turns.extend(one.into_iter().zip(other));
+    }
+    Judgement::turns(turns, among)
 }

@@ -4,9 +4,9 @@ use std::time::{Duration, Instant};
 
 use super::results::{Series, Visit};
 use crate::LabError;
-use crate::generator::{self, Counts, LoadReport, LoadSpec};
+use crate::generator::{self, Counts, LoadReport, LoadSpec, Side};
 use crate::probes::process::Process;
-use crate::probes::sampler::{at, over};
+use crate::probes::sampler::{at, moment, over};
 use crate::probes::{Moment, Sampler, counters};
 use crate::statistics::warm_up;
 use crate::workload::{Operation, RequestPool};
@@ -26,6 +26,56 @@ pub fn measure(spec: &LoadSpec, pool: &RequestPool) -> Result<Visit, LabError> {
         visit.series = Some(series(spec, &report, &moments));
     }
     Ok(visit)
+}
+
+/// Measures several stores that take short turns in a closed loop; `first` begins. One visit of
+/// each, in their order.
+pub fn measure_in_turns(
+    loads: &[(LoadSpec, &RequestPool)],
+    first: usize,
+) -> Result<Vec<Visit>, LabError> {
+    let mut sides: Vec<Side<'_>> = Vec::new();
+    for (spec, pool) in loads {
+        sides.push(Side::open(spec.clone(), pool)?);
+    }
+    // Counters of the system at the beginning, and grown by each of a store's own turns.
+    let mut grown: Vec<Option<(Moment, Moment)>> = loads.iter().map(|_| None).collect();
+    let mut before: Option<Moment> = None;
+    let turns = generator::take_turns(&mut sides, first, |number, report| {
+        let now = moment(&loads[number].0.servers);
+        let (Some(_), Some(was)) = (report, before) else {
+            before = Some(now);
+            return;
+        };
+        let (_, sum) = grown[number].get_or_insert((was, was));
+        sum.at += now.at - was.at;
+        sum.server = sum.server.grown(&was.server, &now.server);
+        sum.machine = sum.machine.grown(&was.machine, &now.machine);
+    })?;
+    let visits = loads.iter().zip(&turns).zip(grown).map(|(((spec, pool), turns), grown)| {
+        let Some((head, rest)) = turns.split_first() else { return Visit::default() };
+        let mut all = head.clone();
+        rest.iter().for_each(|turn| all.absorb(turn));
+        let moments: Vec<Moment> = grown.map_or_else(Vec::new, |(from, to)| vec![from, to]);
+        if let [from, to] = moments.as_slice() {
+            all.window = (from.at, to.at);
+        }
+        let mut visit = figures(spec, pool, &all, &moments);
+        visit.put("server_us", all.all_server_us().unwrap_or(f64::NAN));
+        let mut put = |name: &str, figure: &dyn Fn(&LoadReport) -> f64| {
+            let values: Vec<f64> = turns.iter().map(|turn| rounded(figure(turn))).collect();
+            if values.iter().all(|value| value.is_finite()) {
+                visit.turns.insert(name.into(), values);
+            }
+        };
+        put("rate", &LoadReport::rate);
+        put("server_us", &|turn| turn.all_server_us().unwrap_or(f64::NAN));
+        put("mean", &|turn| turn.latency.mean() / 1e3);
+        put("p50", &|turn| turn.latency_us(0.50));
+        put("p99", &|turn| turn.latency_us(0.99));
+        visit
+    });
+    Ok(visits.collect())
 }
 
 /// Counts the server's system calls under the same load. Nothing of it is timed.
@@ -196,11 +246,11 @@ fn series(spec: &LoadSpec, report: &LoadReport, moments: &[Moment]) -> Series {
     series
 }
 
-/// Four digits are more than any of it is worth, and half of the bytes.
+/// Five digits are more than any of it is worth, and half of the bytes.
 fn rounded(value: f64) -> f64 {
     if value == 0.0 {
         return 0.0;
     }
-    let scale = 10f64.powi(3 - value.abs().log10().floor() as i32);
+    let scale = 10f64.powi(4 - value.abs().log10().floor() as i32);
     (value * scale).round() / scale
 }

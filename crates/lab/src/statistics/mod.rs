@@ -11,6 +11,6 @@ pub mod verdict;
 pub mod warm_up;
 
 pub use bootstrap::Estimate;
-pub use median::{median, spread};
+pub use median::{median, midmean, spread};
 pub use noise::Noise;
 pub use verdict::{Judgement, Verdict};

@@ -5,12 +5,16 @@ use std::fmt;
 use serde::{Deserialize, Serialize};
 
 use super::bootstrap::Estimate;
-use super::ranks;
+use super::{midmean, ranks};
 
 /// A difference is told only where chance alone would make one in fewer than this share of runs.
 const ERROR_SHARE: f64 = 0.05;
 /// Rounds below which no test can tell chance from a difference at that share.
 const ROUNDS_LEAST: usize = 6;
+
+/// Two starts of one program differ by this share, by where its memory came to lie. Turns are
+/// many enough to see that; a difference no larger is none.
+const STARTS_DIFFER: f64 = 0.005;
 
 /// What the machine's loop of fixed work does not tell of its speed may be as much again.
 const DRIFT_MARGIN: f64 = 2.0;
@@ -55,6 +59,30 @@ impl Judgement {
         Self::of(ratio, chance, ratios.len(), among, 0.0)
     }
 
+    /// Of rounds that consist of many short turns. The ratio of a round is taken over the pairs of
+    /// its turns; rounds, not turns, are what is counted, because turns of one round share whatever
+    /// its processes have in common.
+    pub fn turns<'a>(
+        rounds: impl IntoIterator<Item = (&'a [f64], &'a [f64])>,
+        among: usize,
+    ) -> Self {
+        let ratios: Vec<f64> = rounds.into_iter().map(|(a, b)| round_ratio(a, b)).collect();
+        let ratio = Estimate::of(&ratios);
+        let towards_one = match ratio.value {
+            value if value > 1.0 + STARTS_DIFFER => 1.0 / (1.0 + STARTS_DIFFER),
+            value if value < 1.0 / (1.0 + STARTS_DIFFER) => 1.0 + STARTS_DIFFER,
+            _ => f64::NAN,
+        };
+        let chance = match towards_one.is_nan() {
+            true => 1.0,
+            false => {
+                let beyond: Vec<f64> = ratios.iter().map(|ratio| ratio * towards_one).collect();
+                ranks::signed_rank(&beyond)
+            }
+        };
+        Self::of(ratio, chance, ratios.len(), among, 0.0)
+    }
+
     /// Of runs at different times. `drift` is the share by which the machine's speed differed.
     pub fn unpaired(above: &[f64], below: &[f64], among: usize, drift: f64) -> Self {
         let ratio = Estimate::of_unpaired(above, below);
@@ -83,6 +111,12 @@ impl Judgement {
         };
         Self { ratio, chance, verdict }
     }
+}
+
+/// The ratio of a round: the mean of the middle half of its turns' log ratios.
+fn round_ratio(above: &[f64], below: &[f64]) -> f64 {
+    let logs = above.iter().zip(below).map(|(a, b)| (a / b).ln());
+    midmean(logs.filter(|log| log.is_finite())).exp()
 }
 
 impl fmt::Display for Judgement {
@@ -142,6 +176,35 @@ mod tests {
             })
             .count();
         assert!(found >= 475, "{found} of 500");
+    }
+
+    /// Rounds of turns on a machine whose speed wanders by a tenth from turn to turn, and where one
+    /// turn in ten meets something bad; each start of a server is a little better or worse.
+    fn turns(random: &mut SmallRng, slower: f64) -> Judgement {
+        let rounds: Vec<(Vec<f64>, Vec<f64>)> = (0..10)
+            .map(|_| {
+                let start = 1.0 + random.random_range(-0.01..0.01);
+                let mut speed = 1.0;
+                let mut turn = |cost: f64| {
+                    speed *= 1.0 + random.random_range(-0.05..0.05);
+                    let bad = if random.random_bool(0.1) { 1.4 } else { 1.0 };
+                    cost * speed * bad
+                };
+                (0..20).map(|_| (turn(slower * start), turn(1.0))).unzip()
+            })
+            .collect();
+        let rounds = rounds.iter().map(|(a, b)| (a.as_slice(), b.as_slice()));
+        Judgement::turns(rounds, 1)
+    }
+
+    #[test]
+    fn turns_find_three_percent_where_rounds_scatter_by_more() {
+        let mut random = SmallRng::seed_from_u64(13);
+        let mut count = |slower: f64, verdict: Verdict| {
+            (0..300).filter(|_| turns(&mut random, slower).verdict == verdict).count()
+        };
+        let (found, right) = (count(1.03, Verdict::More), count(1.0, Verdict::NoDifference));
+        assert!(found >= 285 && right >= 285, "{found} and {right} of 300");
     }
 
     #[test]

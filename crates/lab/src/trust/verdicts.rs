@@ -2,8 +2,11 @@
 //! of what a request costs it.
 //!
 //! The server is the null server, which can be told to be busy for so long a request; or, for the
-//! half without a difference, any store. Every trial starts both anew. They are compared in two
-//! ways: in turns within the trial, and with the trial before, as two runs at different times are.
+//! half without a difference, any store. They are compared as `dolium lab compare` and `run` compare
+//! stores: short turns, servers started anew for each round, verdicts on CPU time an operation and
+//! on operations a second. And with the trial before, as two runs at different times are.
+//!
+//! That the slowed server is slower by what it was told shows in the ratio over all trials together.
 
 use std::fmt;
 use std::time::Duration;
@@ -12,14 +15,19 @@ use serde::Serialize;
 
 use super::{CONNECTIONS, start, workload};
 use crate::LabError;
-use crate::generator::{self, LoadSpec};
+use crate::compare::{Visit, judge};
+use crate::generator::{self, LoadSpec, Side};
 use crate::statistics::{Judgement, Noise, Verdict, median};
 use crate::stores::{Running, Store, Surroundings};
 use crate::workload::{Operation, RequestPool};
 
 /// The machine's speed is looked at for so long around each trial.
 const NOISE: Duration = Duration::from_millis(100);
-const WARM_UP: Duration = Duration::from_millis(30);
+const WARM_UP: Duration = Duration::from_millis(150);
+/// Nanoseconds of work for each request that null servers do here, slowed or not. A server with
+/// nothing to do waits for the client, and wakes less often when it gets slower: it would then take
+/// half of what it was told, and operations a second would be the client's.
+const WORK_NS: f64 = 5_000.0;
 
 /// How thoroughly.
 #[derive(Clone, Copy, Debug, Serialize)]
@@ -36,7 +44,10 @@ pub struct Plan {
 /// What was said of one pair.
 #[derive(Clone, Debug, Serialize)]
 pub struct Trial {
+    /// Server CPU an operation.
     pub turns: Judgement,
+    /// Operations a second.
+    pub rate: Judgement,
     /// Against the trial before.
     pub apart: Option<Judgement>,
 }
@@ -51,9 +62,26 @@ pub struct Outcome {
 }
 
 struct Rounds {
-    first: Vec<f64>,
-    second: Vec<f64>,
+    first: Vec<Visit>,
+    second: Vec<Visit>,
     noise: Noise,
+}
+
+impl Rounds {
+    fn trial(&self, apart: Option<Judgement>) -> Trial {
+        Trial {
+            turns: judge(&self.second, &self.first, |visit| &visit.turns_server_us),
+            rate: judge(&self.second, &self.first, |visit| &visit.turns_rate),
+            apart,
+        }
+    }
+
+    /// Against others that were measured before.
+    fn apart(&self, before: &Self) -> Judgement {
+        let costs = |visits: &[Visit]| visits.iter().map(|one| one.server_us).collect::<Vec<_>>();
+        let drift = self.noise.drift(&before.noise);
+        Judgement::unpaired(&costs(&self.second), &costs(&before.first), 1, drift)
+    }
 }
 
 /// Runs all trials, those without and with a difference in turns.
@@ -67,64 +95,62 @@ pub fn run(
     let pool = RequestPool::build(&workload(plan.store.protocol(), Operation::Get))?;
     for trial in 0..plan.trials {
         say(&format!("trial {} of {}, without a difference", trial + 1, plan.trials));
-        let now = rounds(plan, around, &pool, &[])?;
-        let turns = Judgement::paired(&now.second, &now.first, 1);
-        let apart = before.as_ref().map(|before| {
-            Judgement::unpaired(&now.second, &before.first, 1, now.noise.drift(&before.noise))
-        });
-        outcome.same.push(Trial { turns, apart });
+        let now = rounds(plan, around, &pool, 0.0)?;
+        outcome.same.push(now.trial(before.as_ref().map(|before| now.apart(before))));
         if plan.store == Store::Null {
             // So many nanoseconds are the share of what a request costs the server itself.
-            let busy = median(now.first.iter().copied()) * 1e3 * plan.slower;
+            let costs = now.first.iter().chain(&now.second).map(|visit| visit.server_us);
+            let busy = median(costs) * 1e3 * plan.slower;
             outcome.busy_ns = busy;
             say(&format!("trial {} of {}, {busy:.0} ns slower", trial + 1, plan.trials));
-            let slowed = rounds(plan, around, &pool, &[("busy-ns".into(), format!("{busy:.1}"))])?;
-            let turns = Judgement::paired(&slowed.second, &slowed.first, 1);
-            let drift = slowed.noise.drift(&now.noise);
-            let apart = Judgement::unpaired(&slowed.second, &now.first, 1, drift);
-            outcome.slowed.push(Trial { turns, apart: Some(apart) });
+            let slowed = rounds(plan, around, &pool, busy)?;
+            outcome.slowed.push(slowed.trial(Some(slowed.apart(&now))));
         }
         before = Some(now);
     }
     Ok(outcome)
 }
 
-/// Server CPU an operation of two servers in turns; the second has the settings.
+/// Two servers in turns, round by round; the second is slowed by so many nanoseconds.
 fn rounds(
     plan: &Plan,
     around: &Surroundings,
     pool: &RequestPool,
-    settings: &[(String, String)],
+    slowed_ns: f64,
 ) -> Result<Rounds, LabError> {
-    let servers = [start(plan.store, around, &[])?, start(plan.store, around, settings)?];
-    if !plan.store.is_null() {
-        for server in &servers {
-            let sets = workload(plan.store.protocol(), Operation::Set);
-            generator::preload(&server.target, &sets, |_| {})?;
-        }
-    }
     let noise = Noise::measure(NOISE);
-    let mut costs = [Vec::new(), Vec::new()];
+    let mut visits = [Vec::new(), Vec::new()];
     for round in 0..plan.rounds {
-        for turn in 0..2 {
-            let place = (turn + round) % 2;
-            costs[place].push(cost(plan, around, &servers[place], pool)?);
+        // Who starts first changes, as do the places that their memory gets.
+        let mut servers = Vec::new();
+        for place in [round % 2, 1 - round % 2] {
+            let mut settings = Vec::new();
+            if plan.store == Store::Null {
+                let busy = WORK_NS + if place == 1 { slowed_ns } else { 0.0 };
+                settings.push(("busy-ns".to_string(), format!("{busy:.1}")));
+            }
+            servers.push((place, start(plan.store, around, &settings)?));
+        }
+        servers.sort_by_key(|(place, _)| *place);
+        let mut sides = Vec::new();
+        for (_, server) in &servers {
+            if !plan.store.is_null() {
+                let sets = workload(plan.store.protocol(), Operation::Set);
+                generator::preload(&server.target, &sets, |_| {})?;
+            }
+            sides.push(Side::open(spec(plan, around, server), pool)?);
+        }
+        let turns = generator::take_turns(&mut sides, round % 2, |_, _| {})?;
+        for (visits, turns) in visits.iter_mut().zip(&turns) {
+            visits.extend(Visit::of(turns));
         }
     }
-    let [first, second] = costs;
+    let [first, second] = visits;
     Ok(Rounds { first, second, noise })
 }
 
-fn cost(
-    plan: &Plan,
-    around: &Surroundings,
-    server: &Running,
-    pool: &RequestPool,
-) -> Result<f64, LabError> {
-    if crate::interrupt::asked() {
-        return Err(LabError::Interrupted);
-    }
-    let spec = LoadSpec {
+fn spec(plan: &Plan, around: &Surroundings, server: &Running) -> LoadSpec {
+    LoadSpec {
         connections: CONNECTIONS,
         pipeline: plan.pipeline,
         cores: around.client_cores(),
@@ -132,8 +158,7 @@ fn cost(
         window: plan.window,
         servers: server.pid().into_iter().collect(),
         ..LoadSpec::plain(server.target.clone())
-    };
-    Ok(generator::run(&spec, pool)?.server_us().unwrap_or(f64::NAN))
+    }
 }
 
 impl fmt::Display for Outcome {
@@ -141,7 +166,7 @@ impl fmt::Display for Outcome {
         let plan = &self.plan;
         writeln!(
             f,
-            "Verdicts on {}'s CPU an operation, {} rounds of {} ms, pipeline {}:",
+            "Verdicts on {}, {} rounds of {} ms, pipeline {}:",
             plan.store.name(),
             plan.rounds,
             plan.window.as_millis(),
@@ -150,9 +175,14 @@ impl fmt::Display for Outcome {
         let slowed = format!("slower by {:.0} % ({:.0} ns)", 100.0 * plan.slower, self.busy_ns);
         for (name, trials) in [("the same twice", &self.same), (slowed.as_str(), &self.slowed)] {
             let turns: Vec<&Judgement> = trials.iter().map(|trial| &trial.turns).collect();
+            let rate: Vec<&Judgement> = trials.iter().map(|trial| &trial.rate).collect();
             let apart: Vec<&Judgement> =
                 trials.iter().filter_map(|trial| trial.apart.as_ref()).collect();
-            for (how, all) in [("in turns", turns), ("two runs", apart)] {
+            for (how, all) in [
+                ("CPU/op in turns", turns),
+                ("ops/s in turns", rate),
+                ("CPU/op of two runs", apart),
+            ] {
                 if all.is_empty() {
                     continue;
                 }
