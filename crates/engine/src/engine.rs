@@ -13,6 +13,7 @@ use crate::hash::Hasher;
 use crate::index::read::View;
 use crate::journal::{ChangeReader, Delivery, Journal, Ring};
 use crate::large::Order;
+use crate::lease::Leases;
 use crate::limits::DATABASES_MAX;
 use crate::session::Session;
 use crate::sync::atomics::Ordering::{Acquire, Relaxed, Release};
@@ -108,6 +109,7 @@ pub struct Engine {
     watches: Watches,
     cuts: CutState,
     graveyard: Mutex<Vec<Buried>>,
+    leases: Leases,
     ghosts: Ghosts,
     trial: Trial,
     large: Order,
@@ -163,6 +165,7 @@ impl Engine {
             watches: Watches::default(),
             cuts: CutState::default(),
             graveyard: Mutex::default(),
+            leases: Leases::default(),
             ghosts: Ghosts::default(),
             trial: Trial::default(),
             large: Order::default(),
@@ -323,6 +326,10 @@ impl Engine {
 
     pub(crate) fn graveyard(&self) -> &Mutex<Vec<Buried>> {
         &self.graveyard
+    }
+
+    pub(crate) fn leases(&self) -> &Leases {
+        &self.leases
     }
 
     pub(crate) fn hasher(&self) -> &Hasher {

@@ -33,6 +33,7 @@ impl Engine {
 
     /// Gives back the blocks of up to `segments` segments. True: there are more.
     pub(crate) fn reclaim(&self, session: &Session, segments: usize) -> bool {
+        session.free_ended_leases();
         // Somebody else is at it, or a cut reads here: there is nothing to do for this caller.
         let Ok(mut graveyard) = self.graveyard().try_lock() else { return false };
         for _ in 0..segments {

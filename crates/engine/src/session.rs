@@ -12,6 +12,7 @@ use crate::guard::Guard;
 use crate::index::batch::TypicalBytes;
 use crate::index::bucket::META_FREQUENCY;
 use crate::index::read::{Hit, View};
+use crate::lease::LEASED_BYTES_MIN;
 use crate::packed::Packed;
 use crate::sync::atomics::AtomicBool;
 use crate::sync::lock;
@@ -325,6 +326,14 @@ impl Session {
     /// Frees an item's block of `bytes` (any number of the same class).
     #[inline(always)]
     pub(crate) fn give_item(&self, reference: u32, bytes: usize) {
+        if bytes >= LEASED_BYTES_MIN && self.keeps_leased(reference, bytes) {
+            return;
+        }
+        self.free_item(reference, bytes);
+    }
+
+    #[inline(always)]
+    pub(crate) fn free_item(&self, reference: u32, bytes: usize) {
         self.give(reference, bytes, PageKind::Item);
     }
 

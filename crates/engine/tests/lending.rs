@@ -4,33 +4,82 @@ use dolium_engine::*;
 
 const DB: Db = Db(0);
 
-#[test]
-fn strings_of_bytes_are_lent_and_nothing_else() {
-    let engine = Engine::create(EngineOptions { max_bytes: 64 << 20, ..EngineOptions::default() })
-        .expect("an arena");
+fn large(first: u32) -> Vec<u8> {
+    (first..first + 200_000).map(|n| (n % 253) as u8).collect()
+}
+
+fn store(bytes: u64) -> (std::sync::Arc<Engine>, Session) {
+    let options = EngineOptions { max_bytes: bytes, ..EngineOptions::default() };
+    let engine = Engine::create(options).expect("an arena");
     let session = engine.session().expect("a session");
-    let large: Vec<u8> = (0..200_000u32).map(|n| (n % 253) as u8).collect();
-    let (text, number, missing) = (engine.key(b"text"), engine.key(b"number"), engine.key(b"no"));
-    for (key, value) in [(&text, Value::Bytes(&large)), (&number, Value::Int(12))] {
-        session.write(DB, key, 1).put(DB, key, &Put::plain(value)).expect("room");
+    (engine, session)
+}
+
+fn put(session: &Session, key: &Key<'_>, value: &[u8]) -> Result<Stored, StoreError> {
+    session.write(DB, key, 1).put(DB, key, &Put::plain(Value::Bytes(value)))
+}
+
+#[test]
+fn strings_of_many_bytes_are_leased_and_nothing_else() {
+    let (engine, session) = store(64 << 20);
+    let [text, number, short, missing] =
+        [&b"text"[..], b"number", b"short", b"no"].map(|name| engine.key(name));
+    put(&session, &text, &large(0)).expect("room");
+    put(&session, &short, &[b'x'; LEASED_BYTES_MIN - 1]).expect("room");
+    session.write(DB, &number, 1).put(DB, &number, &Put::plain(Value::Int(12))).expect("room");
+    let (found, lease) = session.write(DB, &text, 1).lease(DB, &text).expect("it is a string");
+    assert_eq!((found.kind, found.len), (Kind::String, 200_000));
+    assert!(lease.bytes() == large(0));
+    for key in [&number, &short, &missing] {
+        assert!(session.write(DB, key, 1).lease(DB, key).is_none());
     }
-    let mut guard = session.write(DB, &text, 1);
-    let (found, bytes) = guard.lend(DB, &text).expect("it is a string");
-    assert_eq!((found.kind, found.len), (Kind::String, large.len()));
-    assert!(bytes == large);
-    drop(guard);
-    assert!(session.write(DB, &number, 1).lend(DB, &number).is_none(), "an integer has no bytes");
-    assert!(session.write(DB, &missing, 1).lend(DB, &missing).is_none());
-
-    session.begin_transaction(Some(&[(DB, text.hash())]), 1);
-    assert!(session.write(DB, &text, 1).lend(DB, &text).is_none(), "another guard could change it");
-    session.end_transaction();
-
     let mut guard = session.write(DB, &text, 1);
     guard.set_deadline(DB, &text, 5, Event::Expire).expect("room");
     drop(guard);
-    assert!(session.write(DB, &text, 6).lend(DB, &text).is_none(), "it is due");
+    assert!(session.write(DB, &text, 6).lease(DB, &text).is_none(), "it is due");
+    assert!(lease.bytes() == large(0));
+    drop(lease);
     engine.verify().expect("sound");
+}
+
+#[test]
+fn leased_bytes_stay_whatever_happens_to_their_key() {
+    let (engine, session) = store(64 << 20);
+    let key = engine.key(b"k");
+    let lease = |session: &Session| session.write(DB, &key, 1).lease(DB, &key).expect("there").1;
+    let settle = || {
+        session.write_all(1).flush(DB);
+        // The first round may have freed what the second goes through.
+        while session.maintain(1, u64::MAX, &|| 0).more {}
+        engine.verify().expect("sound");
+        let report = engine.memory();
+        report.live - report.index
+    };
+    let before = settle();
+    for round in 0..50u32 {
+        put(&session, &key, &large(round)).expect("room");
+        // Two of one block; the first ends before the block is given back.
+        let leases = [lease(&session), lease(&session)];
+        let [first, second] = leases;
+        drop(first);
+        match round % 4 {
+            0 => assert!(put(&session, &key, b"short").is_ok()),
+            1 => assert!(session.write(DB, &key, 1).remove(DB, &key, Event::Del)),
+            2 => session.write_all(1).flush(DB),
+            _ => {}
+        }
+        // Whoever took its block would have to be one of these.
+        for other in 0..20 {
+            let name = [b'o', other];
+            let other = engine.key(&name);
+            put(&session, &other, &large(100 + round)).expect("room");
+            session.write(DB, &other, 1).remove(DB, &other, Event::Del);
+        }
+        assert!(second.bytes() == large(round), "round {round}");
+        engine.verify().expect("sound");
+        drop(second);
+        assert_eq!(settle(), before, "round {round} lost a block");
+    }
 }
 
 #[test]

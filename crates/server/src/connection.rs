@@ -2,12 +2,14 @@
 
 use crate::clients::{Card, Token};
 use crate::listener::Door;
+use crate::outlet::Loans;
 use crate::transport::Transport;
 use dolium_commands::connection::ClientState;
 use dolium_protocol::detect::Protocol;
 use dolium_protocol::resp::ParseState;
 use dolium_protocol::{http, memcache};
 use std::io::ErrorKind;
+use std::os::fd::AsFd;
 use std::sync::Arc;
 
 /// Why a connection's requests wait.
@@ -135,6 +137,30 @@ impl Connection {
         }
         bytes.clear();
         if self.transport.is_behind() { Sent::Partly } else { Sent::All }
+    }
+
+    /// Whether values may be lent for the replies to come: those cannot go through TLS or a ring
+    /// as they lie, and what was not sent before goes first.
+    #[inline(always)]
+    pub fn may_borrow(&self) -> bool {
+        matches!(self.transport, Transport::Socket(_)) && self.output.len() == self.sent
+    }
+
+    /// As [`Connection::send`], with values that are lent; there are some only where they may be.
+    pub fn send_with(&mut self, bytes: &mut Vec<u8>, loans: &mut Loans) -> Sent {
+        let Transport::Socket(socket) = &self.transport else {
+            unreachable!("values are lent to sockets")
+        };
+        debug_assert_eq!(self.output.len(), self.sent, "what waits goes first");
+        self.output.clear();
+        self.sent = 0;
+        let outcome = loans.send(socket.as_fd(), bytes, &mut self.output);
+        bytes.clear();
+        match outcome {
+            Ok(()) if self.output.is_empty() => Sent::All,
+            Ok(()) => Sent::Partly,
+            Err(_) => Sent::Gone,
+        }
     }
 
     /// Sends what was kept.

@@ -1,83 +1,89 @@
-//! Sends large values from the store's memory: one `sendmsg` of what was answered before, the value
-//! and its end. What the socket has no room for is copied to the connection's own output.
+//! Replies with large values in them: the values go to the socket from the store's memory, in one
+//! `sendmsg` with the replies around them. What the socket has no room for is copied.
+//!
+//! ```text
+//! replies      | VALUE a 7 100000 |     | \r\nEND\r\nVALUE b 7 100000 |     | \r\nEND\r\n |
+//! loans, at                       ^ a                              ^ b
+//! ```
 
-use crate::transport::Transport;
+use crate::limits::{LOANS_BYTES_MAX, LOANS_MAX};
 use dolium_commands::outlet::Outlet;
+use dolium_engine::Lease;
 use rustix::io::Errno;
 use rustix::net::{SendAncillaryBuffer, SendFlags};
 use std::io::IoSlice;
-use std::os::fd::OwnedFd;
+use std::os::fd::BorrowedFd;
 
-/// The sending side of a connection while one of its requests runs.
-pub struct SocketOutlet<'a> {
-    socket: &'a OwnedFd,
-    output: &'a mut Vec<u8>,
-    sent: &'a mut usize,
-    pub passed: Passed,
+/// Values that belong into the replies of one connection, in order.
+#[derive(Default)]
+pub struct Loans {
+    /// Each with its place: after so many bytes of replies.
+    values: Vec<(usize, Lease)>,
+    bytes: usize,
 }
 
-/// What became of the values that passed.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct Passed {
-    /// Sent, or kept to be sent.
-    pub bytes: u64,
-    /// The peer is gone.
-    pub is_gone: bool,
-}
+impl Loans {
+    pub fn is_empty(&self) -> bool {
+        self.values.is_empty()
+    }
 
-impl<'a> SocketOutlet<'a> {
-    /// `None`: the connection has no socket, or something that was to be sent earlier waits.
-    #[inline(always)]
-    pub fn of(
-        transport: &'a Transport,
-        output: &'a mut Vec<u8>,
-        sent: &'a mut usize,
-    ) -> Option<SocketOutlet<'a>> {
-        match transport {
-            Transport::Socket(socket) if output.len() == *sent => {
-                Some(SocketOutlet { socket, output, sent, passed: Passed::default() })
-            }
-            _ => None,
+    /// Bytes of the values.
+    pub fn bytes(&self) -> usize {
+        self.bytes
+    }
+
+    pub fn clear(&mut self) {
+        self.values.clear();
+        self.bytes = 0;
+    }
+
+    /// Sends the replies with the values in them, until the socket has no room, and ends the loans.
+    /// What was not sent is appended to `rest`. `Err`: the peer is gone.
+    pub fn send(
+        &mut self,
+        socket: BorrowedFd<'_>,
+        replies: &[u8],
+        rest: &mut Vec<u8>,
+    ) -> Result<(), Errno> {
+        let mut parts = Vec::with_capacity(2 * self.values.len() + 1);
+        let mut from = 0;
+        for (at, lease) in &self.values {
+            parts.push(IoSlice::new(&replies[from..*at]));
+            parts.push(IoSlice::new(lease.bytes()));
+            from = *at;
         }
-    }
-
-    fn send(&self, parts: &[&[u8]; 3]) -> Result<usize, Errno> {
-        let parts = parts.map(IoSlice::new);
-        let mut control = SendAncillaryBuffer::default();
-        let flags = SendFlags::NOSIGNAL | SendFlags::DONTWAIT;
-        rustix::net::sendmsg(self.socket, &parts, &mut control, flags)
-    }
-}
-
-impl Outlet for SocketOutlet<'_> {
-    fn pass(&mut self, out: &mut Vec<u8>, value: &[u8], end: &[u8]) {
-        let mut parts = [out.as_slice(), value, end];
-        self.passed.bytes += parts.iter().map(|part| part.len() as u64).sum::<u64>();
-        // What waits goes first: a request for many keys may have filled the socket before.
-        while self.output.len() == *self.sent && parts.iter().any(|part| !part.is_empty()) {
-            match self.send(&parts) {
-                Ok(mut n) => {
-                    for part in &mut parts {
-                        let sent = n.min(part.len());
-                        *part = &part[sent..];
-                        n -= sent;
-                    }
-                }
+        parts.push(IoSlice::new(&replies[from..]));
+        let mut left = &mut parts[..];
+        IoSlice::advance_slices(&mut left, 0);
+        let outcome = loop {
+            if left.is_empty() {
+                break Ok(());
+            }
+            let mut control = SendAncillaryBuffer::default();
+            let flags = SendFlags::NOSIGNAL | SendFlags::DONTWAIT;
+            match rustix::net::sendmsg(socket, left, &mut control, flags) {
+                Ok(sent) => IoSlice::advance_slices(&mut left, sent),
                 Err(Errno::INTR) => {}
-                Err(Errno::AGAIN) => break,
-                Err(_) => {
-                    self.passed.is_gone = true;
-                    break;
+                Err(Errno::AGAIN) => {
+                    left.iter().for_each(|part| rest.extend_from_slice(part));
+                    break Ok(());
                 }
+                Err(error) => break Err(error),
             }
-        }
-        if !self.passed.is_gone && parts.iter().any(|part| !part.is_empty()) {
-            if self.output.len() == *self.sent {
-                self.output.clear();
-                *self.sent = 0;
-            }
-            parts.iter().for_each(|part| self.output.extend_from_slice(part));
-        }
-        out.clear();
+        };
+        self.clear();
+        outcome
+    }
+}
+
+impl Outlet for Loans {
+    #[inline(always)]
+    fn has_room(&self) -> bool {
+        self.values.len() < LOANS_MAX && self.bytes < LOANS_BYTES_MAX
+    }
+
+    fn lend(&mut self, at: usize, lease: Lease) {
+        self.bytes += lease.bytes().len();
+        self.values.push((at, lease));
     }
 }

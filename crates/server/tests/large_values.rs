@@ -80,6 +80,39 @@ fn binary_requests_get_large_values_too() {
 }
 
 #[test]
+fn a_value_is_the_one_of_its_turn_in_the_pipeline() {
+    let house = House::open(&[]);
+    let mut client = house.client_of(Door::Memcached);
+    let (old, new) = (value(0, LARGE), value(1, LARGE));
+    let line = |value: &str| format!("VALUE k 0 {LARGE}\r\n{value}\r\n");
+    for removal in ["delete k", "flush_all", "touch k -1"] {
+        let answer = match removal {
+            "delete k" => "DELETED",
+            "flush_all" => "OK",
+            _ => "TOUCHED",
+        };
+        let asked = format!(
+            "set k 0 0 {LARGE}\r\n{old}\r\nget k k\r\nset k 0 0 {LARGE}\r\n{new}\r\nget k\r\n\
+             append k 0 0 1\r\n!\r\nmg k s v\r\n{removal}\r\nget k\r\nset k 0 0 1\r\nx\r\nget k\r\n"
+        );
+        let expected = format!(
+            "STORED\r\n{}{}END\r\nSTORED\r\n{}END\r\nSTORED\r\nVA {} s{}\r\n{new}!\r\n\
+             {answer}\r\nEND\r\nSTORED\r\nVALUE k 0 1\r\nx\r\nEND\r\n",
+            line(&old),
+            line(&old),
+            line(&new),
+            LARGE + 1,
+            LARGE + 1
+        );
+        for _ in 0..20 {
+            client.send(asked.as_bytes());
+            let got = client.take(expected.len());
+            assert!(got == expected.as_bytes(), "with {removal}");
+        }
+    }
+}
+
+#[test]
 fn what_must_not_be_answered_yet_or_at_all_is_not() {
     let house = House::open(&[]);
     let mut client = house.client();

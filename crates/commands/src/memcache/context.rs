@@ -35,7 +35,7 @@ impl McContext<'_> {
     /// Whether a value is copied to `out`: a large one can pass it by.
     #[inline(always)]
     pub(super) fn copies(&self) -> impl Fn(&Found) -> bool + use<> {
-        let may_pass = self.outlet.is_some();
+        let may_pass = self.outlet.as_ref().is_some_and(|outlet| outlet.has_room());
         move |found| !(may_pass && LENT_BYTES.contains(&found.len))
     }
 

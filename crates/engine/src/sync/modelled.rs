@@ -28,6 +28,8 @@ pub enum Fault {
     Shown,
     /// A read of several keys does not ask whether a write of several keys is under way.
     Several,
+    /// A block is freed although it is leased.
+    Leased,
 }
 
 thread_local! {

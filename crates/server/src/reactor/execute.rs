@@ -8,6 +8,7 @@ use crate::attach::publish;
 use crate::clock::Stopwatch;
 use crate::connection::{Closing, Connection, Hold};
 use crate::limits::*;
+use crate::outlet::Loans;
 use crate::statistics::row_trait;
 use dolium_protocol::http;
 use dolium_protocol::resp::RespWriter;
@@ -85,6 +86,7 @@ impl Reactor {
             fetches: &batch.fetches,
             input,
             out: &mut self.out,
+            loans: Loans::default(),
             now: self.now,
             thread: self.thread,
             counters: &self.server.statistics.threads[self.thread],
@@ -111,6 +113,7 @@ impl Reactor {
                 },
             }
         }
+        stage.end(connection);
         self.wrote |= stage.wrote;
         connection.restore_held();
         let waits = connection.hold == Hold::Wait;

@@ -5,7 +5,7 @@ use crate::attach::publish;
 use crate::clock::Stopwatch;
 use crate::connection::{Closing, Connection, Hold, Sent};
 use crate::limits::*;
-use crate::outlet::{Passed, SocketOutlet};
+use crate::outlet::Loans;
 use crate::server::Server;
 use crate::statistics::{ThreadCounters, row_trait};
 use dolium_commands::connection::ClientState;
@@ -28,6 +28,8 @@ pub(super) struct Stage<'a> {
     pub fetches: &'a [Fetch],
     pub input: &'a [u8],
     pub out: &'a mut Vec<u8>,
+    /// Values that belong into `out`.
+    pub loans: Loans,
     pub now: u64,
     pub thread: usize,
     pub counters: &'a ThreadCounters,
@@ -67,7 +69,7 @@ impl Stage<'_> {
         } else {
             self.call(connection, prepared, &args, entry.key, traits);
         }
-        if self.out.len() >= SEND_BYTES {
+        if self.out.len() >= SEND_BYTES || self.loans.bytes() >= LOANS_SEND_BYTES {
             self.send_early(connection);
         }
     }
@@ -82,8 +84,7 @@ impl Stage<'_> {
         traits: u8,
     ) {
         let before = self.out.len();
-        let mut outlet =
-            SocketOutlet::of(&connection.transport, &mut connection.output, &mut connection.sent);
+        let may_borrow = connection.may_borrow();
         let mut context = Context {
             session: self.session,
             host: self.server,
@@ -91,11 +92,9 @@ impl Stage<'_> {
             now: self.now,
             out: self.out,
             fetch: self.fetches.get(key).unwrap_or(&Fetch::NONE),
-            outlet: outlet.as_mut().map(|outlet| outlet as &mut dyn Outlet),
+            outlet: may_borrow.then_some(&mut self.loans as &mut dyn Outlet),
         };
         let flow = dispatch::run(&mut context, prepared, *args);
-        let passed = outlet.map_or(Passed::default(), |outlet| outlet.passed);
-        self.note_passed(connection, passed);
         if let Some(row) = prepared.row() {
             self.counters.rows[row.id as usize].calls.add(1);
         }
@@ -154,8 +153,7 @@ impl Stage<'_> {
         let mut state = memcache::ParseState::new();
         let parsed = memcache::parse(bytes, self.memcache_limits, &mut state);
         let memcache::Parsed::Complete { request, .. } = parsed else { return };
-        let mut outlet =
-            SocketOutlet::of(&connection.transport, &mut connection.output, &mut connection.sent);
+        let may_borrow = connection.may_borrow();
         let mut context = McContext {
             session: self.session,
             server: self.server,
@@ -165,11 +163,9 @@ impl Stage<'_> {
             db: MEMCACHE_DB,
             now: self.now,
             out: self.out,
-            outlet: outlet.as_mut().map(|outlet| outlet as &mut dyn Outlet),
+            outlet: may_borrow.then_some(&mut self.loans as &mut dyn Outlet),
         };
         let flow = memcache_commands::run(&mut context, &request);
-        let passed = outlet.map_or(Passed::default(), |outlet| outlet.passed);
-        self.note_passed(connection, passed);
         self.finish_memcache(connection, flow, is_write);
     }
 
@@ -201,8 +197,7 @@ impl Stage<'_> {
         };
         let parsed = memcache::binary::parse(bytes, self.memcache_limits);
         let memcache::binary::Parsed::Complete { request, .. } = parsed else { return };
-        let mut outlet =
-            SocketOutlet::of(&connection.transport, &mut connection.output, &mut connection.sent);
+        let may_borrow = connection.may_borrow();
         let mut context = McContext {
             session: self.session,
             server: self.server,
@@ -212,11 +207,9 @@ impl Stage<'_> {
             db: MEMCACHE_DB,
             now: self.now,
             out: self.out,
-            outlet: outlet.as_mut().map(|outlet| outlet as &mut dyn Outlet),
+            outlet: may_borrow.then_some(&mut self.loans as &mut dyn Outlet),
         };
         let flow = memcache_commands::run_binary(&mut context, &request);
-        let passed = outlet.map_or(Passed::default(), |outlet| outlet.passed);
-        self.note_passed(connection, passed);
         self.finish(connection, flow, is_write);
     }
 
@@ -248,21 +241,8 @@ impl Stage<'_> {
         if flow == Flow::Close {
             connection.closing = Closing::AfterOutput;
         }
-        if self.out.len() >= SEND_BYTES {
+        if self.out.len() >= SEND_BYTES || self.loans.bytes() >= LOANS_SEND_BYTES {
             self.send_early(connection);
-        }
-    }
-
-    /// A large value may have gone to the socket by itself.
-    #[inline(always)]
-    fn note_passed(&mut self, connection: &mut Connection, passed: Passed) {
-        if passed.bytes != 0 {
-            self.counters.bytes_out.add(passed.bytes);
-            if passed.is_gone {
-                connection.closing = Closing::Now;
-            } else if connection.unsent() > OUTPUT_HIGH_WATER {
-                connection.hold = Hold::Output;
-            }
         }
     }
 
@@ -277,15 +257,31 @@ impl Stage<'_> {
     /// Much has been answered already: it is sent, and a peer that does not read waits.
     #[cold]
     fn send_early(&mut self, connection: &mut Connection) {
-        let bytes = self.out.len() as u64;
-        self.counters.bytes_out.add(bytes);
-        match connection.send(self.out) {
-            Sent::All => {}
-            Sent::Partly if connection.unsent() > OUTPUT_HIGH_WATER => {
+        let lent = self.loans.bytes();
+        self.counters.bytes_out.add((self.out.len() + lent) as u64);
+        let sent = match lent {
+            0 => connection.send(self.out),
+            _ => connection.send_with(self.out, &mut self.loans),
+        };
+        match sent {
+            // The next values would have to be copied until this is sent.
+            Sent::Partly if lent > 0 || connection.unsent() > OUTPUT_HIGH_WATER => {
                 connection.hold = Hold::Output;
             }
-            Sent::Partly => {}
+            Sent::All | Sent::Partly => {}
             Sent::Gone => connection.closing = Closing::Now,
+        }
+    }
+
+    /// The connection's requests have run: values that were lent do not outlive them.
+    #[inline(always)]
+    pub fn end(&mut self, connection: &mut Connection) {
+        if self.loans.is_empty() {
+            return;
+        }
+        match connection.closing {
+            Closing::Now => self.loans.clear(),
+            _ => self.send_early(connection),
         }
     }
 

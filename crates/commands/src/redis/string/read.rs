@@ -13,7 +13,8 @@ use dolium_protocol::resp::RespWriter;
 pub fn get(ctx: &mut Context<'_>, call: &Call<'_>) -> Outcome {
     let version = ctx.client.resp;
     let (db, key) = (ctx.client.db, call.key());
-    let (start, may_pass) = (ctx.out.len(), ctx.outlet.is_some());
+    let start = ctx.out.len();
+    let may_pass = ctx.outlet.as_ref().is_some_and(|outlet| outlet.has_room());
     let is_wanted = |found: &Found| !(may_pass && LENT_BYTES.contains(&found.len));
     let head = |found: &Found, out: &mut Vec<u8>| {
         RespWriter::new(out, version).bulk_header(found.len);
