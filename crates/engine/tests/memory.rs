@@ -80,6 +80,53 @@ fn an_item_stored_in_a_full_store_of_large_ones_takes_the_place_of_another() {
     }
 }
 
+/// A lower limit drives out what no longer fits, and no more: writers and maintenance gave back whole
+/// extents alone, and as long as every extent held something they evicted on, down to nothing, and
+/// refused what came then.
+#[test]
+fn under_a_lowered_limit_the_store_goes_on_with_what_fits() {
+    const MAX: u64 = 64 << 20;
+    for is_maintained in [false, true] {
+        let (engine, session) = engine(MAX, Policy::AllKeysLru);
+        let sizes = |number: u64| [100, 700, 5_000, 20_000][number as usize % 4];
+        for number in 0..20_000 {
+            put(&session, number, sizes(number), 1).expect("room is made");
+        }
+        for share in [2, 4, 3, 1, 4] {
+            let limit = MAX / share;
+            engine.set_max_memory(limit);
+            if is_maintained {
+                settle(&session, 1);
+            }
+            for number in 0..4_000 {
+                let outcome = put(&session, number, sizes(number), 1);
+                assert!(outcome.is_ok(), "at {limit} bytes, write {number}: {outcome:?}");
+            }
+            let memory = engine.memory();
+            assert!(memory.committed <= limit, "{} of {limit}", memory.committed);
+            assert!(memory.live > limit / 3, "of {limit} bytes {} are used", memory.live);
+        }
+        assert_eq!(engine.verify(), Ok(()));
+    }
+}
+
+/// Values just below the longest block of a page: whether they take one, or units of their own, is
+/// known only when all of the item is. Room was made for the one, and refused for want of the other.
+#[test]
+fn room_is_made_for_either_side_of_the_longest_block() {
+    let (engine, session) = engine(24 << 20, Policy::AllKeysLru);
+    for number in 0..20_000u64 {
+        let bytes = match number % 4 {
+            0 => 32_600 + number as usize % 180,
+            1 => 8_000,
+            _ => 200,
+        };
+        let outcome = put(&session, number, bytes, 1);
+        assert!(outcome.is_ok(), "write {number} of {bytes} bytes: {outcome:?}");
+    }
+    assert_eq!(engine.verify(), Ok(()));
+}
+
 #[test]
 fn without_eviction_writes_are_refused_and_reads_go_on() {
     const MAX: u64 = 32 << 20;

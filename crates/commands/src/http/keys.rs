@@ -21,8 +21,6 @@ const NOT_A_STRING: &str =
 const FULL: &str = "The server's memory is full and its policy found nothing to evict.";
 const KEY_TOO_LONG: &str = "The key is longer than 65535 bytes.";
 const VALUE_TOO_LONG: &str = "The value is longer than 512 MB.";
-/// Bytes of an item beside key and value, generously.
-const ITEM_BYTES_BESIDES: usize = 64;
 
 pub(super) fn run(context: &mut HttpContext<'_>, request: &Request<'_>, db: Db, name: &[u8]) {
     match request.method {
@@ -89,7 +87,8 @@ fn read(context: &mut HttpContext<'_>, request: &Request<'_>, db: Db, name: &[u8
 fn give_unique(context: &HttpContext<'_>, db: Db, key: &Key<'_>) {
     let (session, now) = (context.session, context.now);
     let Some(found) = session.peek(db, key, now) else { return };
-    if found.unique == 0 && session.make_room(found.block_bytes + ITEM_BYTES_BESIDES, now).is_ok() {
+    let bytes = key.bytes().len() + found.len;
+    if found.unique == 0 && session.make_room(bytes, now).is_ok() {
         // Without memory the response has no ETag.
         let _ = session.write(db, key, now).unique(db, key);
     }
@@ -116,7 +115,7 @@ fn put(context: &mut HttpContext<'_>, request: &Request<'_>, db: Db, name: &[u8]
     let condition = Condition::of(request);
     let (session, now) = (context.session, context.now);
     let key = session.engine().key(name);
-    let room = session.make_room(name.len() + value.len() + ITEM_BYTES_BESIDES, now);
+    let room = session.make_room(name.len() + value.len(), now);
     let mut guard = session.write(db, &key, now);
     if !condition.is_none() && !condition.holds(guard.find(db, &key).map(|found| found.unique)) {
         return refuse(context.out, request, 412, CHANGED);

@@ -13,8 +13,8 @@ use dolium_protocol::number::{Decimal, parse_digits};
 
 /// Longest value that is looked at; Memcached too refuses numbers in items of several chunks.
 const NUMBER_BYTES_MAX: usize = 512 * 1024;
-/// Bytes of an item beside its key.
-const ITEM_BYTES: usize = 96;
+/// Digits of the largest number.
+const NUMBER_DIGITS: usize = 20;
 
 pub(super) const NON_NUMERIC: &str = "CLIENT_ERROR cannot increment or decrement non-numeric value";
 
@@ -70,7 +70,7 @@ pub(super) fn text(
 /// Makes room for a number, before its lock is taken.
 pub(super) fn make_room(context: &McContext<'_>, name: &Key<'_>) {
     // Without room the put says so.
-    let _ = context.session.make_room(name.bytes().len() + ITEM_BYTES, context.now);
+    let _ = context.session.make_room(name.bytes().len() + NUMBER_DIGITS, context.now);
 }
 
 /// Counts; returns the new value and, if wanted, the new unique number.

@@ -5,7 +5,7 @@
 
 use super::arithmetic::{self, Fault, Step};
 use super::exptime::Life;
-use super::store::{self, Mode, Order, Outcome};
+use super::store::{self, Mode, Order, Outcome, ROOM_TRIES};
 use super::{Count, McContext, VERSION, flush, sasl, stats};
 use crate::context::Flow;
 use dolium_engine::*;
@@ -155,9 +155,17 @@ fn get(
         }
     }
     // Under the lock: a first unique number is made, or the time to live changes.
-    context.make_room_to_rewrite(&name);
-    let mut guard = context.session.write(db, &name, now);
-    let (Ok(unique), Some(found)) = (guard.unique(db, &name), guard.find(db, &name)) else {
+    let mut tries = 0;
+    let (mut guard, unique) = loop {
+        tries += 1;
+        context.make_room_to_rewrite(&name);
+        let mut guard = context.session.write(db, &name, now);
+        let unique = guard.unique(db, &name);
+        if unique.is_ok() || tries == ROOM_TRIES {
+            break (guard, unique);
+        }
+    };
+    let (Ok(unique), Some(found)) = (unique, guard.find(db, &name)) else {
         drop(guard);
         count_found(context, touch, None, request, &name);
         return missed(context, request, key);

@@ -5,6 +5,7 @@
 
 use super::exptime::Life;
 use super::meta::{self, View};
+use super::store::ROOM_TRIES;
 use super::{Count, KEY_BUFFER, McContext, retrieve};
 use dolium_engine::*;
 use dolium_protocol::memcache::meta::Command;
@@ -21,18 +22,23 @@ pub(super) fn run(context: &mut McContext<'_>, command: &Command<'_>) {
         return;
     }
     let start = context.out.len();
-    context.make_room_to_rewrite(&key);
-    if flags.has(b'N') {
-        // Without room the put says so.
-        let _ =
-            context.session.make_room(key.bytes().len() + retrieve::NEW_ITEM_BYTES, context.now);
-    }
-    match change(context, command, &key) {
-        Ok(true) => context.tally.add(Count::GetHit),
-        Ok(false) => miss(context, command, &key),
-        Err(_) => {
-            context.out.truncate(start);
-            write::line(context.out, retrieve::NO_MEMORY);
+    let mut tries = 0;
+    loop {
+        tries += 1;
+        context.make_room_to_rewrite(&key);
+        if flags.has(b'N') {
+            // Without room the put says so.
+            let bytes = key.bytes().len() + retrieve::NEW_ITEM_BYTES;
+            let _ = context.session.make_room(bytes, context.now);
+        }
+        match change(context, command, &key) {
+            Ok(true) => break context.tally.add(Count::GetHit),
+            Ok(false) => break miss(context, command, &key),
+            Err(_) => context.out.truncate(start),
+        }
+        // With `N` another try would find what this one has made, and not tell that it was.
+        if tries == ROOM_TRIES || flags.has(b'N') {
+            break write::line(context.out, retrieve::NO_MEMORY);
         }
     }
     context.tally.add(Count::Get);

@@ -6,8 +6,9 @@
 use super::details::Did;
 use super::events::Fetched;
 use super::exptime::Life;
+use super::store::ROOM_TRIES;
 use super::{Count, McContext, Reason};
-use dolium_engine::{Event, Found, Key, Kind, StoreError};
+use dolium_engine::{Event, Found, Key, Kind};
 use dolium_protocol::memcache::{Words, write};
 
 /// Bytes of an empty item beside its key, generously.
@@ -143,19 +144,22 @@ impl McContext<'_> {
 #[cold]
 fn get_with_unique(context: &mut McContext<'_>, key: &[u8]) -> bool {
     let name = context.session.engine().key(key);
-    context.make_room_to_rewrite(&name);
-    let mut guard = context.session.write(context.db, &name, context.now);
-    // Redis clients may have made something else of it since.
-    let is_string = guard.find(context.db, &name).is_some_and(|found| found.kind == Kind::String);
-    if !is_string {
-        return false;
+    for _ in 0..ROOM_TRIES {
+        context.make_room_to_rewrite(&name);
+        let mut guard = context.session.write(context.db, &name, context.now);
+        // Redis clients may have made something else of it since.
+        let found = guard.find(context.db, &name);
+        if !found.is_some_and(|found| found.kind == Kind::String) {
+            return false;
+        }
+        let Ok(unique) = guard.unique(context.db, &name) else { continue };
+        let Some(found) = guard.find(context.db, &name) else { return false };
+        write::value_header(context.out, key, found.flags, found.len, Some(unique));
+        guard.value(context.db, &name, context.out);
+        write::block_end(context.out);
+        return true;
     }
-    let Ok(unique) = guard.unique(context.db, &name) else { return false };
-    let Some(found) = guard.find(context.db, &name) else { return false };
-    write::value_header(context.out, key, found.flags, found.len, Some(unique));
-    guard.value(context.db, &name, context.out);
-    write::block_end(context.out);
-    true
+    false
 }
 
 /// Appends the item of a key, if there is one, and gives it a new time to live. False: the key
@@ -167,68 +171,72 @@ pub(super) fn get_and_touch(
     life: Life,
 ) -> bool {
     let name = context.session.engine().key(key);
-    context.make_room_to_rewrite(&name);
-    let mut guard = context.session.write(context.db, &name, context.now);
     context.tally.add(Count::Touch);
-    if guard.find(context.db, &name).is_some_and(|found| found.kind != Kind::String) {
-        return false;
-    }
-    let unique = if cas { guard.unique(context.db, &name) } else { Ok(0) };
-    let (Ok(unique), Some(found)) = (unique, guard.find(context.db, &name)) else {
-        context.tally.add(Count::TouchMiss);
-        return true;
-    };
-    context.tally.add(Count::TouchHit);
-    let start = context.out.len();
-    write::value_header(context.out, key, found.flags, found.len, cas.then_some(unique));
-    guard.value(context.db, &name, context.out);
-    write::block_end(context.out);
-    guard.touch(context.db, &name);
-    let renewed = match life.deadline() {
-        Some(deadline) => guard.set_deadline(context.db, &name, deadline, Event::Expire),
-        None => Ok(guard.remove(context.db, &name, Event::Expired)),
-    };
-    // Shown as a miss: a client that was shown the item would rely on its new time to live.
-    if renewed.is_err() {
+    for _ in 0..ROOM_TRIES {
+        context.make_room_to_rewrite(&name);
+        let mut guard = context.session.write(context.db, &name, context.now);
+        match guard.find(context.db, &name) {
+            None => break,
+            Some(found) if found.kind != Kind::String => return false,
+            Some(_) => {}
+        }
+        let unique = if cas { guard.unique(context.db, &name) } else { Ok(0) };
+        let (Ok(unique), Some(found)) = (unique, guard.find(context.db, &name)) else { continue };
+        let start = context.out.len();
+        write::value_header(context.out, key, found.flags, found.len, cas.then_some(unique));
+        guard.value(context.db, &name, context.out);
+        write::block_end(context.out);
+        guard.touch(context.db, &name);
+        let renewed = match life.deadline() {
+            Some(deadline) => guard.set_deadline(context.db, &name, deadline, Event::Expire),
+            None => Ok(guard.remove(context.db, &name, Event::Expired)),
+        };
+        if renewed.is_ok() {
+            context.tally.add(Count::TouchHit);
+            return true;
+        }
+        // Not shown: a client that was shown the item would rely on its new time to live.
         context.out.truncate(start);
     }
+    context.tally.add(Count::TouchMiss);
     true
 }
 
 /// Gives an item a new time to live.
 pub(super) fn touch(context: &mut McContext<'_>, key: &[u8], life: Life) -> &'static str {
     let name = context.session.engine().key(key);
-    context.make_room_to_rewrite(&name);
-    let mut guard = context.session.write(context.db, &name, context.now);
     context.tally.add(Count::Touch);
-    let touched: Result<bool, StoreError> = match life.deadline() {
-        Some(deadline) => {
-            guard.touch(context.db, &name);
-            guard.set_deadline(context.db, &name, deadline, Event::Expire)
-        }
-        None => Ok(guard.remove(context.db, &name, Event::Expired)),
-    };
-    match touched {
-        Ok(true) => {
-            context.tally.add(Count::TouchHit);
-            "TOUCHED"
-        }
-        Ok(false) => {
-            context.tally.add(Count::TouchMiss);
-            "NOT_FOUND"
-        }
-        Err(_) => NO_MEMORY,
+    for _ in 0..ROOM_TRIES {
+        context.make_room_to_rewrite(&name);
+        let mut guard = context.session.write(context.db, &name, context.now);
+        let touched = match life.deadline() {
+            Some(deadline) => {
+                guard.touch(context.db, &name);
+                guard.set_deadline(context.db, &name, deadline, Event::Expire)
+            }
+            None => Ok(guard.remove(context.db, &name, Event::Expired)),
+        };
+        let Ok(is_there) = touched else { continue };
+        context.tally.add(if is_there { Count::TouchHit } else { Count::TouchMiss });
+        return if is_there { "TOUCHED" } else { "NOT_FOUND" };
     }
+    NO_MEMORY
 }
 
 impl McContext<'_> {
     /// Makes room for another copy of an item, which a change of its form (a first time to live, a
     /// first unique number) takes. A change that finds none after all says so.
     pub(super) fn make_room_to_rewrite(&self, name: &Key<'_>) {
-        /// What a deadline and a unique number can add to an item.
+        /// What a deadline and a unique number can add to a list or a set.
         const GROWTH_BYTES_MAX: usize = 64;
         if let Some(found) = self.session.peek(self.db, name, self.now) {
-            let _ = self.session.make_room(found.block_bytes + GROWTH_BYTES_MAX, self.now);
+            // The engine knows what comes on top of key and value. With more than these, room would
+            // be made for a larger size of blocks, and the item's own could have none.
+            let bytes = match found.kind {
+                Kind::String => name.bytes().len() + found.len,
+                _ => found.block_bytes + GROWTH_BYTES_MAX,
+            };
+            let _ = self.session.make_room(bytes, self.now);
         }
     }
 }

@@ -7,8 +7,8 @@ use super::{Count, McContext, Reason, flush, retrieve};
 use dolium_engine::*;
 use dolium_protocol::memcache::text::StoreVerb;
 
-/// Bytes of an item beside key and value, generously, for the room made before a lock is taken.
-const ITEM_BYTES_BESIDES: usize = 64;
+/// How often a request makes room that others take from it before it gives up.
+pub(super) const ROOM_TRIES: usize = 8;
 
 /// What must be there before.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -147,18 +147,30 @@ fn store_unwatched(
         Mode::Append | Mode::Prepend => session.peek(db, &name, now).map_or(0, |old| old.len),
         _ => 0,
     };
-    let room = session.make_room(key.len() + old + data.len() + ITEM_BYTES_BESIDES, now);
+    let bytes = key.len() + old + data.len();
+    let mut room = session.make_room(bytes, now);
     let mut guard = session.write(db, &name, now);
-    let stored = match order.mode {
-        _ if room.is_err() => Err(StoreError::Full),
-        Mode::Set => put(&mut guard, db, &name, order, data, unique, 0),
-        _ => match conditional(context, &mut guard, &name, order, data, unique) {
-            Ok(stored) => stored,
-            Err(refused) => {
-                context.tally.add(Count::NotStored);
-                return refused;
-            }
-        },
+    let mut tries = 0;
+    let stored = loop {
+        tries += 1;
+        let stored = match order.mode {
+            _ if room.is_err() => Err(StoreError::Full),
+            Mode::Set => put(&mut guard, db, &name, order, data, unique, 0),
+            _ => match conditional(context, &mut guard, &name, order, data, unique, tries == 1) {
+                Ok(stored) => stored,
+                Err(refused) => {
+                    context.tally.add(Count::NotStored);
+                    return refused;
+                }
+            },
+        };
+        if stored != Err(StoreError::Full) || room.is_err() || tries == ROOM_TRIES {
+            break stored;
+        }
+        // Between the making of room and the lock another thread has taken it.
+        drop(guard);
+        room = session.make_room(bytes, now);
+        guard = session.write(db, &name, now);
     };
     let error = match stored {
         Ok(unique) => {
@@ -213,7 +225,7 @@ fn put(
     guard.put(db, name, &put).map(|stored| stored.unique)
 }
 
-/// Stores if what is there allows it. `Err`: it does not.
+/// Stores if what is there allows it. `Err`: it does not. Only the first try of a store is counted.
 fn conditional(
     context: &McContext<'_>,
     guard: &mut Guard<'_>,
@@ -221,8 +233,14 @@ fn conditional(
     order: &Order,
     data: &[u8],
     unique: bool,
+    is_first: bool,
 ) -> Result<Result<u64, StoreError>, Outcome> {
     let db = context.db;
+    let count_hit = || {
+        if is_first {
+            context.tally.add(Count::CasHit);
+        }
+    };
     let Some(found) = guard.find(db, name) else {
         return match order.mode {
             Mode::Set | Mode::Add => Ok(put(guard, db, name, order, data, unique, 0)),
@@ -242,14 +260,14 @@ fn conditional(
             Err(Outcome::NotStored)
         }
         Mode::Cas if matches => {
-            context.tally.add(Count::CasHit);
+            count_hit();
             Ok(put(guard, db, name, order, data, unique, 0))
         }
         // Numbers grow, so an item that has none yet was written after whatever the client read.
         Mode::Cas
             if order.stale && order.cas != 0 && (found.unique == 0 || order.cas < found.unique) =>
         {
-            context.tally.add(Count::CasHit);
+            count_hit();
             // The new value is better than none, but was made from what is out of date.
             let put = Put {
                 value: Value::Bytes(data),

@@ -88,8 +88,8 @@ impl Allocator {
     }
 
     /// Gives free steps back to the system, highest first, until `bytes` are. Used when the limit
-    /// is reached while memory is free in pieces that do not fit.
-    pub(super) fn release_steps(&self, bytes: u64) -> u64 {
+    /// is reached while memory is free in pieces that do not fit, or lies below what is committed.
+    pub(crate) fn release_steps(&self, bytes: u64) -> u64 {
         let mut released = 0;
         let mut extent = self.known_extents();
         while extent > 0 && released < bytes {

@@ -118,7 +118,10 @@ impl Allocator {
         let growth = self.arena.uncommitted();
         if most > super::BLOCK_MAX {
             let needed = run_units(most) as u64 * UNIT;
-            return growth >= needed + 2 * STEP || self.has_run(run_units(most));
+            let has_run = growth >= needed + 2 * STEP || self.has_run(run_units(most));
+            // Near the border it may come out as either.
+            let is_run = least > super::BLOCK_MAX;
+            return has_run && (is_run || self.can_serve(least, super::BLOCK_MAX, kind, spare));
         }
         let class = Class::of(most, kind);
         let page = class.page_units() as u64 * UNIT;

@@ -100,6 +100,9 @@ impl Session {
             return;
         }
         while go_on() && !self.has_room(0) {
+            if self.keep_to_limit() {
+                continue;
+            }
             // What is short may be whole pages alone. Free blocks in pages of other sizes make
             // some, and evicting one item after the other makes none until a page is gathered.
             if self.compact_for(0, now) {

@@ -18,6 +18,10 @@ const RESERVE_ONE_IN: u64 = 16;
 const ITEM_EXTRA_BYTES: usize = 64;
 /// They take this much less, at most: an integer of 20 digits.
 const ITEM_SAVED_BYTES: usize = 8;
+/// Rounds for one command while more is committed than a lowered limit allows, and the least items
+/// that go in each.
+const ROUNDS_ABOVE_LIMIT: usize = 64;
+const ITEMS_ABOVE_LIMIT: usize = 64;
 /// Rounds of eviction and compaction for one command.
 const ROUNDS_MAX: usize = 4_000;
 /// Of these, the first that try to do without eviction.
@@ -40,12 +44,18 @@ impl Session {
         let item = bytes + ITEM_EXTRA_BYTES;
         // The reserve is still to be there when a large value has been stored.
         let large = if item > BLOCK_MAX { block_bytes(item) } else { 0 };
-        let least = bytes.saturating_sub(ITEM_SAVED_BYTES);
-        let spare = allocator.free_bytes().saturating_sub(self.reserve());
         self.has_reserve(large)
-            && allocator.can_serve(least, item, PageKind::Item, spare)
+            && self.has_place(bytes)
             && (item > BLOCK_MAX
                 || allocator.can_serve(SEGMENT_BYTES, SEGMENT_BYTES, PageKind::Index, u64::MAX))
+    }
+
+    /// Whether there is a block for an item.
+    fn has_place(&self, bytes: usize) -> bool {
+        let allocator = self.engine().allocator();
+        let (item, least) = (bytes + ITEM_EXTRA_BYTES, bytes.saturating_sub(ITEM_SAVED_BYTES));
+        let spare = allocator.free_bytes().saturating_sub(self.reserve());
+        allocator.can_serve(least, item, PageKind::Item, spare)
     }
 
     /// What is kept free, for the index most of all.
@@ -59,6 +69,20 @@ impl Session {
         let reserve = self.reserve();
         let free = self.engine().allocator().free_bytes();
         arena.committed() <= arena.limit() && free >= reserve + more
+    }
+
+    /// After the limit was lowered: gives back what lies free above it, in whatever extents that is.
+    /// No extent may be empty of all blocks, and evicting until one is would leave nothing. True:
+    /// something was given back.
+    pub(super) fn keep_to_limit(&self) -> bool {
+        let arena = self.engine().arena();
+        let above = arena.committed().saturating_sub(arena.limit());
+        above > 0 && self.engine().allocator().release_steps(above) > 0
+    }
+
+    fn is_above_limit(&self) -> bool {
+        let arena = self.engine().arena();
+        arena.committed() > arena.limit()
     }
 
     /// Whether blocks too large for a page take more than half of the memory.
@@ -85,10 +109,18 @@ impl Session {
             if self.has_room(bytes) {
                 return Ok(());
             }
+            let is_above = self.is_above_limit();
+            if is_above && round >= ROUNDS_ABOVE_LIMIT {
+                break;
+            }
+            let items = if is_above { items.max(ITEMS_ABOVE_LIMIT) } else { items };
             if engine.reclaim(self, 64) {
                 continue;
             }
             engine.allocator().release_empty_extents(RESERVE_BYTES);
+            if self.keep_to_limit() {
+                continue;
+            }
             // Blocks that lie free in pages of other sizes are had without losing an item.
             let may_compact = is_few && round < ROUNDS_WITHOUT_LOSS && self.is_wasteful();
             if may_compact && self.compact_for(bytes, now) {
@@ -118,6 +150,11 @@ impl Session {
                 break;
             }
         }
-        if self.has_room(bytes) { Ok(()) } else { Err(StoreError::Full) }
+        // Of a limit that was lowered by much, each writer drives out a part, and takes less than that.
+        let shares = engine.policy() != Policy::NoEviction && self.is_above_limit();
+        match self.has_room(bytes) || shares && self.has_place(bytes) {
+            true => Ok(()),
+            false => Err(StoreError::Full),
+        }
     }
 }
