@@ -4,6 +4,7 @@
 //! workload/   what is asked: keys, values, order, bytes of each request and reply
 //! generator/  who asks: epoll threads, closed and open loop, latency histograms
 //! null/       the floor of a network figure: servers that parse nothing
+//! crowd/      clients that are hard on a server, and what they do to others
 //! misses/     the floor of an attached read: pairs of cache misses
 //! stores/     child processes under test, pinned, and the CPU time that they use
 //! compare/    interleaved rounds over several stores, and the table that they end in
@@ -25,6 +26,7 @@ pub mod cli;
 pub mod clock;
 pub mod compare;
 pub mod cpu;
+pub mod crowd;
 pub mod error;
 pub mod experiment;
 pub mod generator;

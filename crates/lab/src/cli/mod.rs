@@ -1,5 +1,6 @@
 //! `dolium lab ...`: the options of every experiment, and what they print.
 
+mod crowd;
 mod difference;
 mod experiments;
 mod load;
@@ -43,6 +44,8 @@ enum Command {
     Trust(trust::Options),
     /// Measure pairs of cache misses: the floor of reads from attached memory
     Misses(experiments::MissesOptions),
+    /// Measure what idle, slow, unfinished and flooding clients do to the latency of others
+    Crowd(crowd::Options),
 }
 
 /// Runs the experiment that `args` name; the first of them is the first word after `lab`.
@@ -71,6 +74,7 @@ where
         Command::Null(options) => options.run(),
         Command::Trust(options) => options.run(),
         Command::Misses(options) => options.run(),
+        Command::Crowd(options) => options.run(),
     };
     match done {
         Ok(()) => ExitCode::SUCCESS,

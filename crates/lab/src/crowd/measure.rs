@@ -1,0 +1,201 @@
+//! What a crowd does to others: their latency in an open loop at a moderate rate, quiet and beside
+//! each kind of crowd and all kinds at once, for two servers that take turns.
+
+use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream, UdpSocket};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use serde::Serialize;
+
+use super::{Crowd, KINDS, Kind};
+use crate::LabError;
+use crate::generator::{self, LoadSpec, Pace, Target};
+use crate::limits::START;
+use crate::workload::{Distribution, Protocol, RequestPool, Workload};
+
+/// Requests of the well-behaved a second, over so many connections.
+pub const RATE: f64 = 20_000.0;
+pub const CONNECTIONS: usize = 50;
+const KEYS: u32 = 100_000;
+const KEY_BYTES: &str = "16";
+const VALUE_BYTES: &str = "100";
+const MIX: &str = "mixed:90";
+const MEGABYTES: &str = "256";
+const CONNECTIONS_MAX: &str = "16000";
+const WARM_UP: Duration = Duration::from_millis(500);
+/// After a crowd has gone, until the server has closed its connections.
+const SETTLE: Duration = Duration::from_millis(500);
+
+/// One window.
+#[derive(Clone, Debug, Serialize)]
+pub struct Window {
+    pub store: String,
+    pub round: usize,
+    /// "quiet", the name of a kind, or "all".
+    pub beside: String,
+    /// From the instant at which a request was due.
+    pub p50_us: f64,
+    pub p99_us: f64,
+    pub p999_us: f64,
+    /// From the instant at which it was sent.
+    pub served_p99_us: f64,
+    /// How late the generator itself was.
+    pub late_p99_us: f64,
+    pub server_busy: f64,
+    pub resident_mib: f64,
+    pub unanswered: u64,
+    /// What the crowd did meanwhile, a second.
+    pub acts: f64,
+}
+
+/// A server as a child process, ended with this value.
+struct Server {
+    child: Child,
+    address: SocketAddr,
+    datagrams: SocketAddr,
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        // The child is ours; errors mean that it has ended already.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// Who takes part: a name and the program with the words before Memcached's options.
+#[derive(Clone, Debug)]
+pub struct Contender {
+    pub name: String,
+    pub program: PathBuf,
+    pub words: Vec<String>,
+}
+
+pub struct Plan {
+    pub contenders: Vec<Contender>,
+    pub rounds: usize,
+    pub window: Duration,
+    pub server_core: usize,
+    pub client_cores: Vec<usize>,
+}
+
+/// Rounds in which the servers take turns in each setting.
+pub fn run(plan: &Plan, tell: &mut dyn FnMut(&Window)) -> Result<Vec<Window>, LabError> {
+    super::raise_descriptors()?;
+    let workload = Workload {
+        protocol: Protocol::Memcached,
+        mix: MIX.parse()?,
+        keys: KEYS,
+        key_bytes: KEY_BYTES.parse()?,
+        value_bytes: VALUE_BYTES.parse()?,
+        ttl: 0,
+        distribution: Distribution::Uniform,
+        seed: 1,
+    };
+    let pool = RequestPool::build(&workload)?;
+    let mut windows = Vec::new();
+    let mut settings: Vec<(&str, Vec<Kind>)> = vec![("quiet", Vec::new())];
+    settings.extend(KINDS.iter().map(|kind| (kind.name(), vec![*kind])));
+    settings.push(("all", KINDS.to_vec()));
+    for round in 0..plan.rounds {
+        let mut servers = Vec::new();
+        for contender in &plan.contenders {
+            let server = start(contender, plan.server_core)?;
+            generator::preload(&Target::Tcp(server.address), &workload, |_| {})?;
+            servers.push(server);
+        }
+        for (beside, kinds) in &settings {
+            for turn in 0..servers.len() {
+                // Who comes first changes from round to round.
+                let which = (turn + round) % servers.len();
+                let (server, name) = (&servers[which], &plan.contenders[which].name);
+                let mut window = one(plan, server, &pool, kinds)?;
+                (window.store, window.round) = (name.clone(), round);
+                window.beside = beside.to_string();
+                tell(&window);
+                windows.push(window);
+            }
+        }
+    }
+    Ok(windows)
+}
+
+fn one(
+    plan: &Plan,
+    server: &Server,
+    pool: &RequestPool,
+    kinds: &[Kind],
+) -> Result<Window, LabError> {
+    let cores = &plan.client_cores;
+    let crowds = kinds
+        .iter()
+        .map(|kind| Crowd::gather(*kind, server.address, server.datagrams, cores.clone()))
+        .collect::<Result<Vec<_>, _>>()?;
+    let acts = || crowds.iter().map(Crowd::acts).sum::<u64>();
+    let (before, begun) = (acts(), Instant::now());
+    let report = generator::run(
+        &LoadSpec {
+            connections: CONNECTIONS,
+            cores: cores.clone(),
+            warm_up: WARM_UP,
+            window: plan.window,
+            pace: Pace::Open { rate: RATE },
+            servers: vec![server.child.id()],
+            ..LoadSpec::plain(Target::Tcp(server.address))
+        },
+        pool,
+    )?;
+    let acts = (acts() - before) as f64 / begun.elapsed().as_secs_f64();
+    let resident_mib = resident_mib(server.child.id())?;
+    drop(crowds);
+    std::thread::sleep(SETTLE);
+    let p99 = |histogram: &hdrhistogram::Histogram<u64>| histogram.value_at_quantile(0.99);
+    Ok(Window {
+        store: String::new(),
+        round: 0,
+        beside: String::new(),
+        p50_us: report.latency_us(0.5),
+        p99_us: report.latency_us(0.99),
+        p999_us: report.latency_us(0.999),
+        served_p99_us: p99(&report.served) as f64 / 1e3,
+        late_p99_us: p99(&report.lag) as f64 / 1e3,
+        server_busy: report.server_busy().unwrap_or(0.0),
+        resident_mib,
+        unanswered: report.unanswered,
+        acts,
+    })
+}
+
+fn resident_mib(pid: u32) -> Result<f64, LabError> {
+    let path = format!("/proc/{pid}/status");
+    let text = std::fs::read_to_string(Path::new(&path))
+        .map_err(|error| LabError::system("see the server's memory", error))?;
+    let line = text.lines().find_map(|line| line.strip_prefix("VmRSS:"));
+    let kib = line.and_then(|line| line.split_whitespace().next()?.parse::<f64>().ok());
+    Ok(kib.unwrap_or(0.0) / 1024.0)
+}
+
+fn start(contender: &Contender, core: usize) -> Result<Server, LabError> {
+    let failed = |error| LabError::system(format!("start {}", contender.name), error);
+    let local = |port| SocketAddr::from((Ipv4Addr::LOCALHOST, port));
+    let tcp = TcpListener::bind(local(0)).and_then(|socket| socket.local_addr());
+    let udp = UdpSocket::bind(local(0)).and_then(|socket| socket.local_addr());
+    let (address, datagrams) = (tcp.map_err(failed)?, udp.map_err(failed)?);
+    // By the program for it, which execs the server: the child's number is the server's.
+    let mut command = Command::new("taskset");
+    command.args(["-c", &core.to_string()]).arg(&contender.program).args(&contender.words);
+    command.args(["-p", &address.port().to_string(), "-U", &datagrams.port().to_string()]);
+    command.args(["-l", "127.0.0.1", "-t", "1", "-m", MEGABYTES, "-c", CONNECTIONS_MAX]);
+    command.args(["-u", "root"]).stdout(Stdio::null()).stderr(Stdio::null());
+    let child = command.spawn().map_err(failed)?;
+    let server = Server { child, address, datagrams };
+    let limit = Instant::now() + START;
+    while let Err(error) = TcpStream::connect(server.address) {
+        if Instant::now() > limit {
+            return Err(failed(error));
+        }
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    Ok(server)
+}
