@@ -1,7 +1,9 @@
 //! `dolium lab compare A B`: two runs of the same experiments, point by point.
 //!
-//! The runs were made at different times, so their rounds are no pairs: ranks decide, and the
-//! change of the machine's own speed between the two is held against every difference.
+//! The runs were made at different times, so their rounds are no pairs: ranks decide. Stores that took
+//! turns with a reference are compared by their ratios to it, which the machine's own speed leaves
+//! alone; where there was none, the change of that speed between the two is held against every
+//! difference.
 
 use std::path::Path;
 
@@ -40,17 +42,20 @@ pub fn lines(a: &Results, b: &Results) -> Vec<Line> {
         .filter(|(one, other)| !one.rounds(figure).is_empty() && !other.rounds(figure).is_empty())
         .collect();
     let drift = drift(a, b);
+    let judge =
+        |one: &Point, other: &Point| match (one.to_reference(figure), other.to_reference(figure)) {
+            (Some(one), Some(other)) => Judgement::referred(&one, &other, pairs.len()),
+            _ => {
+                let (one, other) = (one.rounds(figure), other.rounds(figure));
+                Judgement::unpaired(&one, &other, pairs.len(), drift)
+            }
+        };
     pairs
         .iter()
         .map(|(one, other)| Line {
             store: one.store.clone(),
             settings: one.words(""),
-            judgement: Judgement::unpaired(
-                &one.rounds(figure),
-                &other.rounds(figure),
-                pairs.len(),
-                drift,
-            ),
+            judgement: judge(one, other),
         })
         .collect()
 }

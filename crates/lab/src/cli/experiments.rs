@@ -121,7 +121,7 @@ pub(super) struct CompareOptions {
     #[arg(long = "ops", value_delimiter = ',', default_value = "get,set")]
     operations: Vec<Mix>,
     /// Milliseconds of each visit that count
-    #[arg(long, default_value_t = 400)]
+    #[arg(long, default_value_t = 1000)]
     window: u64,
 }
 

@@ -42,7 +42,7 @@ pub(super) struct Options {
     #[arg(long, default_value_t = 10)]
     rounds: usize,
     /// Milliseconds of each visit
-    #[arg(long, default_value_t = 400)]
+    #[arg(long, default_value_t = 1000)]
     window: u64,
     /// Requests in one send, for the verdicts
     #[arg(long, default_value_t = 1)]

@@ -31,7 +31,7 @@ pub use load::LoadShape;
 pub use plot::{Bar, Plot, PlotKind, Point, PublishedPlot, Sketch};
 pub use records::{FillCase, Record, RecordCommand, Size};
 pub use sweep::{Axis, Setting, Sweep};
-pub use workload::{Operations, WorkloadShape};
+pub use workload::{Bytes, Operations, WorkloadShape};
 
 use crate::LabError;
 

@@ -3,7 +3,7 @@
 //! Combinations that need the same servers and the same data form a group. Within a group each
 //! repetition visits every combination, and within a combination every store, beginning with
 //! another store each time: what the machine does meanwhile meets all of them. In a closed loop the
-//! stores of a visit take turns of milliseconds (`generator/turns.rs`). Where it costs little beside
+//! stores of a visit and a reference take turns of milliseconds (`generator/turns.rs`). Where it costs little beside
 //! the measuring, servers are started anew for each repetition, because two starts of one program
 //! differ by more than many turns would leave to chance.
 
@@ -12,13 +12,13 @@ use std::collections::hash_map::Entry;
 use std::time::{Duration, Instant};
 
 use super::attached::Attached;
-use super::choice::Player;
+use super::choice::{Choice, Player};
 use super::results::Visit;
 use super::servers::Fleet;
 use super::{Stage, visit};
 use crate::LabError;
 use crate::experiment::sweep::Combination;
-use crate::experiment::{Kind, LoadShape};
+use crate::experiment::{Bytes, Kind, LoadShape, WorkloadShape};
 use crate::generator::{LoadSpec, Pace};
 use crate::statistics::median;
 use crate::stores::Store;
@@ -31,6 +31,8 @@ const SEARCH_TOP: f64 = 1.25;
 
 /// Share of the time of a repetition for which servers may be started and filled anew.
 const RESTART_SHARE: f64 = 0.25;
+/// Keys that the reference is asked for at most: it looks at none of them.
+const REFERENCE_KEYS: u32 = 100_000;
 /// Seconds that a store takes to start and to end, about.
 const START: f64 = 0.15;
 
@@ -167,6 +169,10 @@ fn run_group(
             }
         }
     }
+    let mut reference = None;
+    if group.iter().any(|one| takes_turns(&one.load, kind)) {
+        reference = Reference::start(stage, group[0], &able)?;
+    }
     let repetitions = group[0].load.repetitions;
     for repetition in 0..repetitions {
         if repetition > 0 && anew {
@@ -174,10 +180,16 @@ fn run_group(
             drop(able);
             able = start(stage, group[0])?;
             able = fill(stage, group[0], able)?;
+            if reference.is_some() {
+                drop(reference);
+                reference = Reference::start(stage, group[0], &able)?;
+            }
         }
         for combination in group {
-            if takes_turns(&combination.load, kind) && able.len() > 1 {
-                in_turns(stage, combination, &able, &pools, repetition)?;
+            if takes_turns(&combination.load, kind)
+                && able.len() + usize::from(reference.is_some()) > 1
+            {
+                in_turns(stage, combination, &able, reference.as_ref(), &pools, repetition)?;
                 continue;
             }
             for turn in 0..able.len() {
@@ -247,11 +259,45 @@ fn takes_turns(load: &LoadShape, kind: Kind) -> bool {
     kind == Kind::Load && load.rate.is_none() && load.interval <= 0.0
 }
 
+/// A server that parses nothing and takes turns with the stores, so that a run of another day, when
+/// the machine is in another mood, can be compared by the ratios to it.
+struct Reference {
+    fleet: Fleet,
+    pool: RequestPool,
+}
+
+impl Reference {
+    /// Starts it, unless one of the stores is such a server.
+    fn start(
+        stage: &Stage<'_>,
+        one: &Combination,
+        fleets: &[Fleet],
+    ) -> Result<Option<Self>, LabError> {
+        if fleets.is_empty() || fleets.iter().any(|fleet| fleet.store == Store::Null) {
+            return Ok(None);
+        }
+        let size = |bytes: &Bytes| Bytes::Number((bytes.sizes().mean() as usize).max(1));
+        let shape = WorkloadShape {
+            keys: one.workload.keys.min(REFERENCE_KEYS),
+            key: size(&one.workload.key),
+            value: size(&one.workload.value),
+            ..WorkloadShape::default()
+        };
+        let choice =
+            Choice { label: "reference".into(), player: Player::Store(Store::Null), binary: None };
+        let load = LoadShape { server_threads: 1, ..one.load.clone() };
+        let fleet = Fleet::start(&choice, &stage.around, (&load, &shape), 1, &[])?;
+        let pool = RequestPool::build(&shape.for_protocol(Store::Null.protocol())?)?;
+        Ok(Some(Self { fleet, pool }))
+    }
+}
+
 /// One visit of every store, in short turns.
 fn in_turns(
     stage: &mut Stage<'_>,
     combination: &Combination,
     fleets: &[Fleet],
+    reference: Option<&Reference>,
     pools: &HashMap<String, RequestPool>,
     repetition: usize,
 ) -> Result<(), LabError> {
@@ -260,7 +306,12 @@ fn in_turns(
         let pool = &pools[&format!("{:?}", workload(combination, fleet)?)];
         loads.push((spec(&combination.load, fleet, stage), pool));
     }
-    let visits = visit::measure_in_turns(&loads, repetition % fleets.len())?;
+    let mut place = fleets.iter().position(|fleet| fleet.store == Store::Null);
+    if let Some(Reference { fleet, pool }) = reference {
+        place = Some(loads.len());
+        loads.push((spec(&combination.load, fleet, stage), pool));
+    }
+    let visits = visit::measure_in_turns(&loads, repetition % loads.len(), place)?;
     for ((fleet, mut visit), (spec, pool)) in fleets.iter().zip(visits).zip(&loads) {
         if combination.load.count_calls && repetition == 0 {
             visit::count_calls(spec, pool, &mut visit)?;

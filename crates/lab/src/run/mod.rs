@@ -24,7 +24,7 @@ mod records;
 pub mod results;
 mod servers;
 mod swap;
-mod visit;
+pub mod visit;
 mod watch;
 
 use std::path::PathBuf;

@@ -7,7 +7,8 @@ use serde::{Deserialize, Serialize};
 use crate::experiment::{Experiment, Length, Setting};
 use crate::generator::Counts;
 use crate::machine::Machine;
-use crate::statistics::{Estimate, Judgement, Noise};
+use crate::run::visit::REFERENCE;
+use crate::statistics::{Estimate, Judgement, Noise, round_ratio};
 use crate::workload::Distribution;
 
 /// One experiment, run.
@@ -116,6 +117,14 @@ impl Point {
     /// The turns of every round of one figure; none unless all rounds have them.
     pub fn turns(&self, figure: &str) -> Option<Vec<&[f64]>> {
         self.visits.iter().map(|visit| visit.turns.get(figure).map(Vec::as_slice)).collect()
+    }
+
+    /// Every round of one figure as a ratio to the reference that took turns with the store; none
+    /// unless all rounds have it.
+    pub fn to_reference(&self, figure: &str) -> Option<Vec<f64>> {
+        let reference = self.turns(&format!("{REFERENCE}{figure}"))?;
+        let turns = self.turns(figure)?;
+        Some(turns.into_iter().zip(reference).map(|(one, other)| round_ratio(one, other)).collect())
     }
 
     /// Median of a figure with its interval.

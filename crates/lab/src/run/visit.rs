@@ -28,11 +28,15 @@ pub fn measure(spec: &LoadSpec, pool: &RequestPool) -> Result<Visit, LabError> {
     Ok(visit)
 }
 
+/// Before the name of a figure: the same figure of the reference's turns.
+pub const REFERENCE: &str = "reference_";
+
 /// Measures several stores that take short turns in a closed loop; `first` begins. One visit of
-/// each, in their order.
+/// each, in their order. The turns of the one that is the `reference` are kept with all others.
 pub fn measure_in_turns(
     loads: &[(LoadSpec, &RequestPool)],
     first: usize,
+    reference: Option<usize>,
 ) -> Result<Vec<Visit>, LabError> {
     let mut sides: Vec<Side<'_>> = Vec::new();
     for (spec, pool) in loads {
@@ -75,7 +79,16 @@ pub fn measure_in_turns(
         put("p99", &|turn| turn.latency_us(0.99));
         visit
     });
-    Ok(visits.collect())
+    let mut visits: Vec<Visit> = visits.collect();
+    if let Some(reference) = reference {
+        let theirs = visits[reference].turns.clone();
+        for (number, visit) in visits.iter_mut().enumerate() {
+            for (name, turns) in theirs.iter().filter(|_| number != reference) {
+                visit.turns.insert(format!("{REFERENCE}{name}"), turns.clone());
+            }
+        }
+    }
+    Ok(visits)
 }
 
 /// Counts the server's system calls under the same load. Nothing of it is timed.

@@ -13,4 +13,4 @@ pub mod warm_up;
 pub use bootstrap::Estimate;
 pub use median::{median, midmean, spread};
 pub use noise::Noise;
-pub use verdict::{Judgement, Verdict};
+pub use verdict::{Judgement, Verdict, round_ratio};

@@ -16,6 +16,10 @@ const ROUNDS_LEAST: usize = 6;
 /// many enough to see that; a difference no larger is none.
 const STARTS_DIFFER: f64 = 0.005;
 
+/// Two runs of one program that were measured against the same reference differ by this share: the
+/// machine's moods do not slow the reference exactly as they slow a store.
+const RUNS_DIFFER: f64 = 0.01;
+
 /// What the machine's loop of fixed work does not tell of its speed may be as much again.
 const DRIFT_MARGIN: f64 = 2.0;
 
@@ -68,19 +72,20 @@ impl Judgement {
     ) -> Self {
         let ratios: Vec<f64> = rounds.into_iter().map(|(a, b)| round_ratio(a, b)).collect();
         let ratio = Estimate::of(&ratios);
-        let towards_one = match ratio.value {
-            value if value > 1.0 + STARTS_DIFFER => 1.0 / (1.0 + STARTS_DIFFER),
-            value if value < 1.0 / (1.0 + STARTS_DIFFER) => 1.0 + STARTS_DIFFER,
-            _ => f64::NAN,
-        };
-        let chance = match towards_one.is_nan() {
-            true => 1.0,
-            false => {
-                let beyond: Vec<f64> = ratios.iter().map(|ratio| ratio * towards_one).collect();
-                ranks::signed_rank(&beyond)
-            }
-        };
+        let chance = towards_one(ratio.value, STARTS_DIFFER).map_or(1.0, |factor| {
+            ranks::signed_rank(&ratios.iter().map(|ratio| ratio * factor).collect::<Vec<_>>())
+        });
         Self::of(ratio, chance, ratios.len(), among, 0.0)
+    }
+
+    /// Of runs at different times whose rounds are ratios to one reference that took turns with
+    /// both: what the machine did to all of them is not in these.
+    pub fn referred(above: &[f64], below: &[f64], among: usize) -> Self {
+        let ratio = Estimate::of_unpaired(above, below);
+        let chance = towards_one(ratio.value, RUNS_DIFFER).map_or(1.0, |factor| {
+            ranks::rank_sum(&above.iter().map(|one| one * factor).collect::<Vec<_>>(), below)
+        });
+        Self::of(ratio, chance, above.len().min(below.len()), among, 0.0)
     }
 
     /// Of runs at different times. `drift` is the share by which the machine's speed differed.
@@ -113,8 +118,19 @@ impl Judgement {
     }
 }
 
+/// What brings a ratio nearer to one by `share`; none if it is that near.
+fn towards_one(ratio: f64, share: f64) -> Option<f64> {
+    if ratio > 1.0 + share {
+        Some(1.0 / (1.0 + share))
+    } else if ratio < 1.0 / (1.0 + share) {
+        Some(1.0 + share)
+    } else {
+        None
+    }
+}
+
 /// The ratio of a round: the mean of the middle half of its turns' log ratios.
-fn round_ratio(above: &[f64], below: &[f64]) -> f64 {
+pub fn round_ratio(above: &[f64], below: &[f64]) -> f64 {
     let logs = above.iter().zip(below).map(|(a, b)| (a / b).ln());
     midmean(logs.filter(|log| log.is_finite())).exp()
 }

@@ -4,7 +4,8 @@
 //! The server is the null server, which can be told to be busy for so long a request; or, for the
 //! half without a difference, any store. They are compared as `dolium lab compare` and `run` compare
 //! stores: short turns, servers started anew for each round, verdicts on CPU time an operation and
-//! on operations a second. And with the trial before, as two runs at different times are.
+//! on operations a second. And with the trial before by the ratio to a reference, as `compare A B`
+//! does with two runs.
 //!
 //! That the slowed server is slower by what it was told shows in the ratio over all trials together.
 
@@ -17,12 +18,10 @@ use super::{CONNECTIONS, start, workload};
 use crate::LabError;
 use crate::compare::{Visit, judge};
 use crate::generator::{self, LoadSpec, Side};
-use crate::statistics::{Judgement, Noise, Verdict, median};
+use crate::statistics::{Judgement, Verdict, median, round_ratio};
 use crate::stores::{Running, Store, Surroundings};
 use crate::workload::{Operation, RequestPool};
 
-/// The machine's speed is looked at for so long around each trial.
-const NOISE: Duration = Duration::from_millis(100);
 const WARM_UP: Duration = Duration::from_millis(150);
 /// Nanoseconds of work for each request that null servers do here, slowed or not. A server with
 /// nothing to do waits for the client, and wakes less often when it gets slower: it would then take
@@ -64,7 +63,7 @@ pub struct Outcome {
 struct Rounds {
     first: Vec<Visit>,
     second: Vec<Visit>,
-    noise: Noise,
+    reference: Vec<Visit>,
 }
 
 impl Rounds {
@@ -78,9 +77,14 @@ impl Rounds {
 
     /// Against others that were measured before.
     fn apart(&self, before: &Self) -> Judgement {
-        let costs = |visits: &[Visit]| visits.iter().map(|one| one.server_us).collect::<Vec<_>>();
-        let drift = self.noise.drift(&before.noise);
-        Judgement::unpaired(&costs(&self.second), &costs(&before.first), 1, drift)
+        let ratios = |visits: &[Visit], reference: &[Visit]| -> Vec<f64> {
+            let pairs = visits.iter().zip(reference);
+            pairs
+                .map(|(one, other)| round_ratio(&one.turns_server_us, &other.turns_server_us))
+                .collect()
+        };
+        let now = ratios(&self.second, &self.reference);
+        Judgement::referred(&now, &ratios(&before.first, &before.reference), 1)
     }
 }
 
@@ -118,8 +122,8 @@ fn rounds(
     pool: &RequestPool,
     slowed_ns: f64,
 ) -> Result<Rounds, LabError> {
-    let noise = Noise::measure(NOISE);
-    let mut visits = [Vec::new(), Vec::new()];
+    let mut visits = [Vec::new(), Vec::new(), Vec::new()];
+    let plain = RequestPool::build(&workload(Store::Null.protocol(), Operation::Get))?;
     for round in 0..plan.rounds {
         // Who starts first changes, as do the places that their memory gets.
         let mut servers = Vec::new();
@@ -140,13 +144,15 @@ fn rounds(
             }
             sides.push(Side::open(spec(plan, around, server), pool)?);
         }
-        let turns = generator::take_turns(&mut sides, round % 2, |_, _| {})?;
+        let reference = start(Store::Null, around, &[])?;
+        sides.push(Side::open(spec(plan, around, &reference), &plain)?);
+        let turns = generator::take_turns(&mut sides, round % 3, |_, _| {})?;
         for (visits, turns) in visits.iter_mut().zip(&turns) {
             visits.extend(Visit::of(turns));
         }
     }
-    let [first, second] = visits;
-    Ok(Rounds { first, second, noise })
+    let [first, second, reference] = visits;
+    Ok(Rounds { first, second, reference })
 }
 
 fn spec(plan: &Plan, around: &Surroundings, server: &Running) -> LoadSpec {
