@@ -38,3 +38,10 @@ pub const NULL_URING_CONNECTIONS: usize = 1024;
 pub const TURN: Duration = Duration::from_millis(20);
 /// A turn lasts until every connection has been answered about so many times, however slow it is.
 pub const TURN_ANSWERS: f64 = 20.0;
+/// Of so many connections of a closed loop the latencies of one are kept, if that leaves enough.
+pub const TIMED_STEP: usize = 6;
+/// Fewest connections whose latencies are kept in place of all.
+pub const TIMED_LEAST: usize = 8;
+/// Replies that a closed loop reads before it asks again on all their connections: a server that
+/// is woken for one request finds the others.
+pub const READ_BEFORE_ASKING: usize = 8;

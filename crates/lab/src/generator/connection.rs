@@ -10,7 +10,7 @@ use std::collections::VecDeque;
 use std::os::fd::OwnedFd;
 
 use rustix::io::Errno;
-use rustix::net::{SendFlags, send};
+use rustix::net::{RecvFlags, SendFlags, recv, send};
 
 use super::arrival::Arrivals;
 use super::reply::{self, Verdict};
@@ -75,10 +75,14 @@ pub(super) struct Connection {
     /// What the reply now arriving will have been, if it ends with the bytes that it lacks.
     ending: Option<Verdict>,
     pub fresh: Option<Fresh>,
+    /// Whether latencies of this connection are kept.
+    pub timed: bool,
 }
 
 /// How a read ended.
 pub(super) struct Received {
+    /// Whether there may be more to read: the buffer was filled.
+    pub more: bool,
     pub turns: usize,
     pub replies: u64,
     pub misses: u64,
@@ -99,6 +103,7 @@ impl Connection {
             stream: Stream::new(protocol),
             ending: None,
             fresh: None,
+            timed: true,
         }
     }
 
@@ -167,17 +172,27 @@ impl Connection {
             buffer[..held].copy_from_slice(&self.carry);
             self.carry.clear();
         }
-        let none = Received { turns: 0, replies: 0, misses: 0 };
-        let (got, at) = match arrivals.receive(&self.socket, &mut buffer[held..]) {
+        let none = |more| Received { more, turns: 0, replies: 0, misses: 0 };
+        let room = &mut buffer[held..];
+        let size = room.len();
+        let came = if self.timed {
+            arrivals.receive(&self.socket, room)
+        } else {
+            recv(&self.socket, room, RecvFlags::empty()).map(|(got, _)| (got, None))
+        };
+        let (got, at) = match came {
             Ok((0, _)) | Err(Errno::CONNRESET) => return Err(LabError::Closed),
             Ok(got) => got,
-            Err(Errno::AGAIN | Errno::INTR) => {
+            Err(error @ (Errno::AGAIN | Errno::INTR)) => {
                 self.carry.extend_from_slice(&buffer[..held]);
-                return Ok(none);
+                return Ok(none(error == Errno::INTR));
             }
             Err(error) => return Err(LabError::system("receive replies", error)),
         };
-        self.count(pool, &buffer[..held + got], verify, &mut |turn| finished(turn, at))
+        let mut seen =
+            self.count(pool, &buffer[..held + got], verify, &mut |turn| finished(turn, at))?;
+        seen.more = got == size;
+        Ok(seen)
     }
 
     #[inline]
@@ -188,7 +203,7 @@ impl Connection {
         verify: bool,
         finished: &mut impl FnMut(Turn),
     ) -> Result<Received, LabError> {
-        let mut seen = Received { turns: 0, replies: 0, misses: 0 };
+        let mut seen = Received { more: false, turns: 0, replies: 0, misses: 0 };
         let mut at = 0;
         loop {
             if self.left > 0 {

@@ -42,7 +42,6 @@ impl Target {
     pub fn connect_nonblocking(&self, protocol: Protocol) -> Result<OwnedFd, LabError> {
         let socket = self.connect()?;
         super::greet(&socket, protocol)?;
-        super::arrival::note(&socket);
         ioctl_fionbio(&socket, true)
             .map_err(|error| LabError::system("make a socket non-blocking", error))?;
         Ok(socket)

@@ -13,7 +13,9 @@ use super::series::{Interval, Recorder};
 use super::{LoadSpec, Pace, histogram};
 use crate::LabError;
 use crate::clock::Clock;
-use crate::limits::{DRAIN, EVENTS_PER_WAIT, OPEN_BACKLOG_MAX, RECEIVE_BYTES, SILENCE};
+use crate::limits::{
+    DRAIN, EVENTS_PER_WAIT, OPEN_BACKLOG_MAX, READ_BEFORE_ASKING, RECEIVE_BYTES, SILENCE,
+};
 use crate::workload::{Mix, Operation, RequestPool};
 
 /// Operations count, but no latency is kept.
@@ -187,6 +189,7 @@ impl Worker<'_> {
             self.turns_outstanding += 1;
         }
         let mut stop_at = u64::MAX;
+        let mut answered = Vec::with_capacity(READ_BEFORE_ASKING);
         while self.turns_outstanding > 0 {
             let events = self.poller.wait(SILENCE.as_secs())?;
             let phase = self.shared.phase.load(Ordering::Relaxed);
@@ -202,40 +205,65 @@ impl Worker<'_> {
                 if writable && !connection.flush(self.shared.pool)? {
                     self.poller.want_write(connection, index, true, false)?;
                 }
-                if !readable {
-                    continue;
+                if readable && self.receive_closed(connection, phase == MEASURING)? {
+                    if phase == STOPPING || connection.exhausted() {
+                        self.turns_outstanding -= 1;
+                    } else {
+                        answered.push(index);
+                    }
                 }
-                let mut since = None;
-                let got = connection.receive(
-                    self.shared.pool,
-                    &mut self.arrivals,
-                    &mut self.buffer,
-                    self.shared.spec.verify,
-                    |turn, at| since = Some((turn, at)),
-                )?;
-                self.note(got.replies, got.misses);
-                let Some((turn, at)) = since else { continue };
-                let now = self.shared.clock.now();
-                let waited = arrival::between(turn.since, at, now);
-                let pipeline = self.shared.spec.pipeline as u64;
-                if phase == MEASURING {
-                    self.tally.latency.saturating_record_n(waited, pipeline);
-                    record_kind(&mut self.tally.kinds, self.shared.pool, turn.slice, waited);
-                }
-                if let Some(recorder) = &mut self.recorder {
-                    recorder.record(now, waited, pipeline);
-                }
-                if phase == STOPPING || connection.exhausted() {
-                    self.turns_outstanding -= 1;
-                } else if connection.ask(self.shared.pool, now, now)? {
-                    self.poller.want_write(connection, index, false, true)?;
+                if answered.len() == READ_BEFORE_ASKING || event + 1 == events {
+                    for index in answered.drain(..) {
+                        let connection = &mut connections[index];
+                        let now = if connection.timed { self.shared.clock.now() } else { 0 };
+                        if connection.ask(self.shared.pool, now, now)? {
+                            self.poller.want_write(connection, index, false, true)?;
+                        }
+                    }
                 }
             }
-            if self.shared.clock.now() > stop_at {
+            if stop_at != u64::MAX && self.shared.clock.now() > stop_at {
                 return Ok(());
             }
         }
         Ok(())
+    }
+
+    /// Reads what has come; returns whether all requests of the connection are answered now.
+    #[inline]
+    fn receive_closed(
+        &mut self,
+        connection: &mut Connection,
+        measuring: bool,
+    ) -> Result<bool, LabError> {
+        let mut done = None;
+        loop {
+            let got = connection.receive(
+                self.shared.pool,
+                &mut self.arrivals,
+                &mut self.buffer,
+                self.shared.spec.verify,
+                |turn, at| done = Some((turn, at)),
+            )?;
+            self.note(got.replies, got.misses);
+            if !got.more {
+                break;
+            }
+        }
+        let Some((turn, at)) = done else { return Ok(false) };
+        if connection.timed {
+            let now = self.shared.clock.now();
+            let waited = arrival::between(turn.since, at, now);
+            let pipeline = self.shared.spec.pipeline as u64;
+            if measuring {
+                self.tally.latency.saturating_record_n(waited, pipeline);
+                record_kind(&mut self.tally.kinds, self.shared.pool, turn.slice, waited);
+            }
+            if let Some(recorder) = &mut self.recorder {
+                recorder.record(now, waited, pipeline);
+            }
+        }
+        Ok(true)
     }
 
     fn open(&mut self, connections: &mut [Connection], schedule: Schedule) -> Result<(), LabError> {
@@ -288,19 +316,18 @@ impl Worker<'_> {
                     self.poller.want_write(connection, index, true, false)?;
                     blocked[index] = false;
                 }
-                if readable {
-                    self.receive_open(connection, from, to)?;
-                }
+                while readable && self.receive_open(connection, from, to)? {}
             }
         }
     }
 
+    /// Reads once; returns whether there may be more.
     fn receive_open(
         &mut self,
         connection: &mut Connection,
         from: u64,
         to: u64,
-    ) -> Result<(), LabError> {
+    ) -> Result<bool, LabError> {
         let clock = self.shared.clock;
         let pipeline = self.shared.spec.pipeline as u64;
         let (latency, kinds) = (&mut self.tally.latency, &mut self.tally.kinds);
@@ -330,7 +357,7 @@ impl Worker<'_> {
         )?;
         self.turns_outstanding -= got.turns;
         self.note(got.replies, got.misses);
-        Ok(())
+        Ok(got.more)
     }
 
     /// Requests that were never answered have waited at least until now.
@@ -356,7 +383,11 @@ impl Worker<'_> {
     }
 }
 
-/// Level-triggered epoll over the connections of one thread.
+/// What every connection is watched for.
+const READS: epoll::EventFlags = epoll::EventFlags::IN.union(epoll::EventFlags::ET);
+
+/// Edge-triggered epoll over the connections of one thread: the kernel looks at a connection when
+/// something came, and not once more to find that all of it was read.
 struct Poller {
     epoll: OwnedFd,
     events: Vec<epoll::Event>,
@@ -368,7 +399,7 @@ impl Poller {
         let epoll = epoll::create(epoll::CreateFlags::CLOEXEC).map_err(failed)?;
         for (index, connection) in connections.iter().enumerate() {
             let data = epoll::EventData::new_u64(index as u64);
-            epoll::add(&epoll, &connection.socket, data, epoll::EventFlags::IN).map_err(failed)?;
+            epoll::add(&epoll, &connection.socket, data, READS).map_err(failed)?;
         }
         let none =
             epoll::Event { flags: epoll::EventFlags::empty(), data: epoll::EventData::new_u64(0) };
@@ -409,8 +440,7 @@ impl Poller {
         if was == is {
             return Ok(());
         }
-        let flags =
-            if is { epoll::EventFlags::IN | epoll::EventFlags::OUT } else { epoll::EventFlags::IN };
+        let flags = if is { READS | epoll::EventFlags::OUT } else { READS };
         let data = epoll::EventData::new_u64(index as u64);
         epoll::modify(&self.epoll, &connection.socket, data, flags)
             .map_err(|error| LabError::system("watch a connection", error))

@@ -28,6 +28,10 @@ const WARM_UP: Duration = Duration::from_millis(150);
 /// half of what it was told, and operations a second would be the client's.
 const WORK_NS: f64 = 5_000.0;
 
+/// A server that works longer for each request finds more of them waiting when it looks, which saves
+/// a part. How much is measured on one that is slowed by so many times what is asked for.
+const PROBE: f64 = 8.0;
+
 /// How thoroughly.
 #[derive(Clone, Copy, Debug, Serialize)]
 pub struct Plan {
@@ -97,6 +101,7 @@ pub fn run(
     let mut outcome = Outcome { plan: *plan, same: Vec::new(), slowed: Vec::new(), busy_ns: 0.0 };
     let mut before: Option<Rounds> = None;
     let pool = RequestPool::build(&workload(plan.store.protocol(), Operation::Get))?;
+    let mut effect = None;
     for trial in 0..plan.trials {
         say(&format!("trial {} of {}, without a difference", trial + 1, plan.trials));
         let now = rounds(plan, around, &pool, 0.0)?;
@@ -104,7 +109,16 @@ pub fn run(
         if plan.store == Store::Null {
             // So many nanoseconds are the share of what a request costs the server itself.
             let costs = now.first.iter().chain(&now.second).map(|visit| visit.server_us);
-            let busy = median(costs) * 1e3 * plan.slower;
+            let wanted = median(costs) * 1e3 * plan.slower;
+            let effect = match effect {
+                Some(effect) => effect,
+                None => {
+                    say("how much of its work a slowed server saves elsewhere");
+                    let probe = rounds(plan, around, &pool, wanted * PROBE)?.trial(None);
+                    *effect.insert((probe.turns.ratio.value - 1.0) / (plan.slower * PROBE))
+                }
+            };
+            let busy = wanted / effect;
             outcome.busy_ns = busy;
             say(&format!("trial {} of {}, {busy:.0} ns slower", trial + 1, plan.trials));
             let slowed = rounds(plan, around, &pool, busy)?;
