@@ -3,14 +3,15 @@
 //!
 //! ```text
 //!   idle        10,000 connections that say nothing
-//!   active      1,000 connections that ask in turn, 10,000 times a second
-//!   slow        100 connections that ask for 4 MB each and read 10 kB of it a second
+//!   active      1,000 connections that ask in turn, at most 10,000 times a second
+//!   slow        100 connections that ask for 4 MB each and read at most 10 kB of it a second
 //!   half-open   1,000 connections that have sent a part of a request, half of them of a large value
-//!   resets      1,000 connections a second that ask and are reset
-//!   datagrams   20,000 requests a second by UDP, whose replies nobody reads
+//!   resets      at most 1,000 connections a second that ask and are reset
+//!   datagrams   at most 20,000 requests a second by UDP, whose replies nobody reads
 //! ```
 //! Each kind is spread evenly over time by a thread of its own, which gives way to the thread that
-//! measures: what the crowd does is to burden the server, not who looks at it.
+//! measures: what the crowd does is to burden the server, not who looks at it. Where one core has to do
+//! for both, less than the most is done; what was done is counted.
 
 pub mod measure;
 
