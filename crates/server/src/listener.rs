@@ -70,20 +70,22 @@ pub fn listen_tcp(
     threads: usize,
     backlog: i32,
 ) -> io::Result<Vec<Listener>> {
-    // A socket without SO_REUSEPORT first: it fails if anybody is there, be it another Dolium
-    // with which the port would otherwise be shared in silence.
-    let probe = bind_tcp(address, false, None)?;
+    // A socket without SO_REUSEPORT first: it fails if anybody listens there, be it another Dolium
+    // with which the port would otherwise be shared in silence. It does not listen itself: who
+    // connected to it would be let in and thrown out, and the next refused.
+    let probe = bind_tcp(address, false)?;
     let address = local_address(&probe)?;
     drop(probe);
     (0..threads)
         .map(|_| {
-            let socket = bind_tcp(address, true, Some(backlog))?;
+            let socket = bind_tcp(address, true)?;
+            rustix::net::listen(&socket, backlog)?;
             Ok(Listener { socket, door, address: Address::Tcp(address), is_tls: false })
         })
         .collect()
 }
 
-fn bind_tcp(address: SocketAddr, share: bool, backlog: Option<i32>) -> io::Result<OwnedFd> {
+fn bind_tcp(address: SocketAddr, share: bool) -> io::Result<OwnedFd> {
     let family = if address.is_ipv4() { AddressFamily::INET } else { AddressFamily::INET6 };
     let socket = rustix::net::socket_with(
         family,
@@ -99,8 +101,6 @@ fn bind_tcp(address: SocketAddr, share: bool, backlog: Option<i32>) -> io::Resul
         sockopt::set_ipv6_v6only(&socket, true)?;
     }
     rustix::net::bind(&socket, &address)?;
-    // Without SO_REUSEADDR's help two listeners never share, but only listening proves it.
-    rustix::net::listen(&socket, backlog.unwrap_or(1))?;
     Ok(socket)
 }
 
@@ -181,4 +181,47 @@ pub fn set_keepalive(socket: &impl AsFd, seconds: u64) {
     let _ = sockopt::set_tcp_keepidle(socket, idle);
     let _ = sockopt::set_tcp_keepintvl(socket, between);
     let _ = sockopt::set_tcp_keepcnt(socket, 3);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::net::TcpStream;
+
+    /// A test waited until it could connect, and was refused when it connected again: the socket
+    /// that tried the address had let it in, and was closed.
+    #[test]
+    fn who_was_let_in_stays() {
+        let first = listen_tcp("127.0.0.1:0".parse().unwrap(), Door::Redis, 1, 16).expect("a port");
+        let Address::Tcp(address) = first[0].address else { panic!("a TCP address") };
+        drop(first);
+        for round in 0..1000 {
+            std::thread::scope(|scope| {
+                let client = scope.spawn(|| {
+                    loop {
+                        if let Ok(connection) = TcpStream::connect(address) {
+                            return connection;
+                        }
+                    }
+                });
+                // The client is at it by then.
+                std::thread::sleep(std::time::Duration::from_micros(300));
+                let _listeners = listen_tcp(address, Door::Redis, 2, 16).expect("it is free");
+                let connection = client.join().expect("a client");
+                connection.set_nonblocking(true).expect("a socket");
+                let kind = connection.peek(&mut [0]).expect_err("nobody sends").kind();
+                assert_eq!(kind, io::ErrorKind::WouldBlock, "round {round}");
+            });
+        }
+    }
+
+    #[test]
+    fn an_address_where_somebody_listens_is_refused() {
+        let first = listen_tcp("127.0.0.1:0".parse().unwrap(), Door::Redis, 2, 16).expect("a port");
+        let Address::Tcp(address) = first[0].address else { panic!("a TCP address") };
+        let refused = listen_tcp(address, Door::Redis, 2, 16).map(|_| ()).unwrap_err();
+        assert_eq!(refused.kind(), io::ErrorKind::AddrInUse);
+        drop(first);
+        listen_tcp(address, Door::Redis, 2, 16).expect("it is free again");
+    }
 }
