@@ -112,6 +112,16 @@ impl Extent {
         !self.used & units_of_steps(ALL_STEPS & !self.pending)
     }
 
+    /// As [`Extent::obtainable`], with what is being committed ahead.
+    pub fn obtainable_soon(&self) -> u128 {
+        if self.flags & DRAINING != 0 {
+            return 0;
+        }
+        // What somebody commits for its own use has units in use already.
+        let others = self.pending & steps_of_units(self.used);
+        !self.used & units_of_steps(ALL_STEPS & !others)
+    }
+
     pub fn committable(&self) -> u32 {
         if self.flags & DRAINING != 0 { 0 } else { ALL_STEPS & !self.committed & !self.pending }
     }

@@ -11,7 +11,22 @@ use super::extent::{Summary, aligned_group, steps_of_units, unit_mask};
 use crate::arena::header::{FREE_UNITS_AT, HEAP_LOCK_AT, RUN_UNITS_AT};
 use crate::arena::layout::{STEP, STEPS_PER_EXTENT, UNIT, UNITS_PER_EXTENT, UNITS_PER_PAGE};
 use crate::sync::atomics::Ordering::Relaxed;
+use crate::sync::atomics::yield_turn;
 use crate::sync::lock::{Held, lock};
+use std::cell::Cell;
+
+/// How often a run waits for memory that is being committed ahead: some milliseconds.
+const PENDING_TURNS: u32 = 1000;
+
+/// Which units count as free.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Free {
+    Committed,
+    /// And those that nobody has committed yet.
+    Obtainable,
+    /// And those that are being committed ahead of need.
+    Soon,
+}
 
 /// Some units in a row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -73,8 +88,26 @@ impl Allocator {
 
     /// Takes this many units in a row. `None`: no memory within the limit.
     pub(super) fn take_run(&self, units: u32) -> Option<u32> {
-        let span =
-            self.take(|heap| heap.find_run(units, false).or_else(|| heap.find_run(units, true)))?;
+        let mut turn = 0;
+        let waits = Cell::new(false);
+        let span = loop {
+            let span = self.take(|heap| {
+                waits.set(false);
+                heap.find_run(units, Free::Committed).or_else(|| {
+                    // Who went past memory that is being committed would leave a hole behind, too
+                    // small for the next run.
+                    let found = heap.find_run(units, Free::Obtainable);
+                    let soon = heap.find_run(units, Free::Soon);
+                    waits.set(found != soon && turn < PENDING_TURNS);
+                    found.filter(|_| !waits.get())
+                })
+            });
+            if !waits.get() {
+                break span?;
+            }
+            turn += 1;
+            yield_turn();
+        };
         let _held = self.heap_lock();
         self.edit_extent(span.first / UNITS_PER_EXTENT, |extent| {
             extent.run_starts |= 1 << (span.first % UNITS_PER_EXTENT);
@@ -88,17 +121,19 @@ impl Allocator {
     pub(super) fn has_run(&self, units: u32) -> bool {
         let _held = self.heap_lock();
         let growth = self.arena.uncommitted();
-        self.find_run(units, false).is_some()
-            || growth >= STEP
-                && self.find_run(units, true).is_some_and(|span| self.missing(span) <= growth)
+        self.find_run(units, Free::Committed).is_some()
+            || self.find_run(units, Free::Soon).is_some_and(|span| self.missing(span) <= growth)
     }
 
-    /// Bytes that a span takes to be committed.
+    /// Bytes that a span takes to be committed, beside those that are being committed already.
     fn missing(&self, span: Span) -> u64 {
         let known = self.known_extents();
         let steps = span.parts().map(|(extent, units)| {
-            let committed = if extent < known { self.extent(extent).committed } else { 0 };
-            (steps_of_units(units) & !committed).count_ones()
+            let charged = match extent < known {
+                true => self.extent(extent).committed | self.extent(extent).pending,
+                false => 0,
+            };
+            (steps_of_units(units) & !charged).count_ones()
         });
         steps.sum::<u32>() as u64 * STEP
     }
@@ -240,19 +275,21 @@ impl Allocator {
         done
     }
 
-    /// The lowest `units` free units in a row, of committed ones only or of all.
-    fn find_run(&self, units: u32, with_uncommitted: bool) -> Option<Span> {
+    /// The lowest `units` free units in a row.
+    fn find_run(&self, units: u32, free: Free) -> Option<Span> {
         let known = self.known_extents();
         let limit = self.arena.layout().extents;
-        let end = if with_uncommitted { limit } else { known };
+        let end = if free == Free::Committed { known } else { limit };
         let mut first = 0;
         let mut length = 0;
         let mut extent = 0;
         while extent < end {
             let free = if extent >= known {
                 u128::MAX
-            } else if with_uncommitted {
+            } else if free == Free::Obtainable {
                 self.extent(extent).obtainable()
+            } else if free == Free::Soon {
+                self.extent(extent).obtainable_soon()
             } else {
                 // Committed and free: the summary skips what is full.
                 match self.find_extent(Summary::AnyFree, extent) {
