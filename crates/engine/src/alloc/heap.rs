@@ -15,8 +15,9 @@ use crate::sync::atomics::yield_turn;
 use crate::sync::lock::{Held, lock};
 use std::cell::Cell;
 
-/// How often a run waits for memory that is being committed ahead: some milliseconds.
-const PENDING_TURNS: u32 = 1000;
+/// How often a run waits for memory that is being committed ahead: ten milliseconds or so,
+/// where one step takes a tenth of one.
+const PENDING_TURNS: u32 = 20_000;
 
 /// Which units count as free.
 #[derive(Clone, Copy, PartialEq, Eq)]
