@@ -54,8 +54,6 @@ impl Loans {
         }
         parts.push(IoSlice::new(&replies[from..]));
         let mut left = &mut parts[..];
-        // Empty parts at the front go, or nothing but those would be sent for ever.
-        IoSlice::advance_slices(&mut left, 0);
         let outcome = loop {
             if left.is_empty() {
                 break Ok(());
