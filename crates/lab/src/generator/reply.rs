@@ -1,8 +1,9 @@
-//! One whole reply in either protocol: how long it is and what it says.
+//! One whole reply in any protocol: how long it is and what it says.
 //!
 //! The generator comes here only for replies that do not begin as a good one does (misses,
 //! errors), and for all of them in verify mode.
 
+use super::stream::{BINARY_HEAD, Stream};
 use crate::LabError;
 use crate::error::excerpt;
 use crate::workload::wire::{self, Asking};
@@ -25,6 +26,9 @@ pub(super) fn read(
     asked: Asking,
     verify: bool,
 ) -> Result<Option<(usize, Verdict)>, LabError> {
+    if matches!(asked.protocol, Protocol::Binary | Protocol::Http) {
+        return announced(bytes, operation, asked, verify);
+    }
     let Some(end) = memchr::memchr(b'\n', bytes) else {
         if bytes.len() > LINE_MAX {
             return Err(unexpected(bytes));
@@ -56,7 +60,7 @@ pub(super) fn read(
             [b'V', b'A', b' ', digits @ ..] if get => (number(digits, bytes)?, b"\r\n"),
             _ => return Err(LabError::Refused { reply: excerpt(line) }),
         },
-        // Refused before the run: their replies are only walked through.
+        // Read above: a line's end is nothing in them.
         Protocol::Binary | Protocol::Http => return Err(unexpected(bytes)),
     };
     let whole = value_len.checked_add(tail.len()).ok_or_else(|| unexpected(bytes))?;
@@ -66,10 +70,40 @@ pub(super) fn read(
     if &rest[value_len..whole] != tail {
         return Err(unexpected(&rest[value_len..]));
     }
-    if verify && !value::matches(&rest[..value_len], asked.id) {
-        return Err(LabError::WrongValue { key: key_text(asked) });
+    if verify {
+        check(&rest[..value_len], asked)?;
     }
     Ok(Some((end + 1 + whole, Verdict::Good)))
+}
+
+/// A reply of binary or HTTP, whose head says how long the rest is.
+fn announced(
+    bytes: &[u8],
+    operation: Operation,
+    asked: Asking,
+    verify: bool,
+) -> Result<Option<(usize, Verdict)>, LabError> {
+    let Some(step) = Stream::new(asked.protocol).step(bytes)? else { return Ok(None) };
+    let (Some(verdict), Some(reply)) = (step.done, bytes.get(..step.len)) else { return Ok(None) };
+    if verify && verdict == Verdict::Good && operation == Operation::Get {
+        let from = if asked.protocol == Protocol::Binary {
+            // Extras and the key, if there are any, stand before the value.
+            let key = u16::from_be_bytes([reply[2], reply[3]]);
+            BINARY_HEAD + usize::from(reply[4]) + usize::from(key)
+        } else {
+            const END: &[u8] = b"\r\n\r\n";
+            memchr::memmem::find(reply, END).ok_or_else(|| unexpected(bytes))? + END.len()
+        };
+        check(reply.get(from..).ok_or_else(|| unexpected(bytes))?, asked)?;
+    }
+    Ok(Some((step.len, verdict)))
+}
+
+fn check(value: &[u8], asked: Asking) -> Result<(), LabError> {
+    if value::matches(value, asked.id) {
+        return Ok(());
+    }
+    Err(LabError::WrongValue { key: key_text(asked) })
 }
 
 /// The length in `VALUE <key> <flags> <length>`, after checking that the key is the one asked for.
@@ -120,6 +154,26 @@ mod tests {
                 let whole = read(&reply, operation, asked(protocol), true).unwrap();
                 assert_eq!(whole, Some((reply.len(), Verdict::Good)));
             }
+        }
+    }
+
+    #[test]
+    fn replies_that_say_how_long_they_are_are_checked_byte_by_byte() {
+        let mut value = Vec::new();
+        value::push(&mut value, 9, 30);
+        let mut binary = vec![0x81, 0, 0, 0, 4, 0, 0, 0, 0, 0, 0, 34];
+        binary.extend_from_slice(&[0; 12 + 4]);
+        binary.extend_from_slice(&value);
+        let mut http = b"HTTP/1.1 200 OK\r\nContent-Length: 30\r\n\r\n".to_vec();
+        http.extend_from_slice(&value);
+        for (protocol, mut reply) in [(Protocol::Binary, binary), (Protocol::Http, http)] {
+            let read = |bytes: &[u8]| read(bytes, Operation::Get, asked(protocol), true);
+            for cut in 0..reply.len() {
+                assert_eq!(read(&reply[..cut]).unwrap(), None, "{protocol:?} cut at {cut}");
+            }
+            assert_eq!(read(&reply).unwrap(), Some((reply.len(), Verdict::Good)));
+            *reply.last_mut().unwrap() ^= 1;
+            assert!(matches!(read(&reply), Err(LabError::WrongValue { .. })), "{protocol:?}");
         }
     }
 

@@ -20,7 +20,7 @@ use crate::workload::wire::{BINARY_GETKQ, BINARY_NOOP};
 
 /// A head longer than this belongs to no reply that the generator asks for.
 const HEAD_MAX: usize = 8 << 10;
-const BINARY_HEAD: usize = 24;
+pub(super) const BINARY_HEAD: usize = 24;
 
 /// How far the reply now arriving has been read.
 #[derive(Clone, Copy)]
