@@ -25,6 +25,10 @@ pub enum LabError {
     NotReady { store: String, waited: Duration, said: String },
     /// A store is not installed.
     Missing { program: String, how: String },
+    /// The two sides did not agree on TLS, or broke it.
+    Tls { place: String, why: String },
+    /// A store that is installed has no TLS.
+    NoTls { program: String },
     /// The user asked to stop.
     Interrupted,
     /// The options make no experiment.
@@ -64,6 +68,10 @@ impl fmt::Display for LabError {
             ),
             Self::Missing { program, how } => {
                 write!(f, "{program} is not installed: {how} (or leave it out with --stores)")
+            }
+            Self::Tls { place, why } => write!(f, "no TLS with {place}: {why}"),
+            Self::NoTls { program } => {
+                write!(f, "{program} as it is installed was built without TLS")
             }
             Self::Interrupted => write!(f, "stopped before the end, as asked"),
             Self::Options(text) => f.write_str(text),

@@ -25,6 +25,9 @@ pub const OPEN_BACKLOG_MAX: usize = 20_000_000;
 pub const DRAIN: Duration = Duration::from_secs(3);
 /// How long a store may take to accept its first connection.
 pub const START: Duration = Duration::from_secs(20);
+/// How long a server may take to agree on TLS: a plain server waits for the rest of what it takes
+/// for a request.
+pub const HANDSHAKE: Duration = Duration::from_secs(5);
 /// A client that hears nothing for this long reports a store that hangs.
 pub const SILENCE: Duration = Duration::from_secs(20);
 /// Longest latency that a histogram can hold, in nanoseconds (one hour).

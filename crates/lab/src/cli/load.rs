@@ -7,7 +7,7 @@ use std::time::Duration;
 use clap::Args;
 
 use crate::LabError;
-use crate::generator::{self, LoadSpec, Pace, Target};
+use crate::generator::{self, LoadSpec, Pace, Target, Tls, TlsOptions};
 use crate::workload::{Distribution, Mix, Protocol, RequestPool, Sizes, Workload};
 
 #[derive(Args)]
@@ -19,6 +19,24 @@ pub(super) struct Options {
     /// Unix socket in place of TCP
     #[arg(long)]
     unix: Option<PathBuf>,
+    /// Speak TLS 1.2 or 1.3
+    #[arg(long, conflicts_with = "unix")]
+    tls: bool,
+    /// Believe servers that an authority of this file has signed, in place of the system's
+    #[arg(long, value_name = "FILE", requires = "tls")]
+    cacert: Option<PathBuf>,
+    /// Believe any server
+    #[arg(long, alias = "tls-skip-verify", requires = "tls", conflicts_with = "cacert")]
+    insecure: bool,
+    /// The server's name, to ask for and to find in its certificate, in place of the host
+    #[arg(long, value_name = "NAME", requires = "tls")]
+    sni: Option<String>,
+    /// A certificate to show to the server
+    #[arg(long, value_name = "FILE", requires = "tls")]
+    cert: Option<PathBuf>,
+    /// Its private key, if it is not in the same file
+    #[arg(long, value_name = "FILE", requires = "cert")]
+    cert_key: Option<PathBuf>,
     /// resp, resp3, memcached, meta, binary or http
     #[arg(long, default_value = "resp")]
     protocol: Protocol,
@@ -146,6 +164,17 @@ impl Options {
         let unknown = || LabError::Options(format!("no address for host {}", self.host));
         let mut addresses =
             (self.host.as_str(), self.port).to_socket_addrs().map_err(|_| unknown())?;
-        Ok(Target::Tcp(addresses.next().ok_or_else(unknown)?))
+        let address = addresses.next().ok_or_else(unknown)?;
+        if !self.tls {
+            return Ok(Target::Tcp(address));
+        }
+        let options = TlsOptions {
+            authorities: self.cacert.clone(),
+            insecure: self.insecure,
+            name: self.sni.clone(),
+            certificate: self.cert.clone(),
+            key: self.cert_key.clone(),
+        };
+        Ok(Target::Tls(address, Tls::new(&options, &self.host)?))
     }
 }

@@ -61,6 +61,7 @@ const BUILT_IN: &[(&str, &str)] = built_in![
     "memcached-cpu",
     "memcached-cpu-multiget",
     "mixed",
+    "tls",
     "traces",
     "memcached-hits",
     "memcached-hits-drift",

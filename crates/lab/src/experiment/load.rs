@@ -27,6 +27,8 @@ pub struct LoadShape {
     /// Whether the server's threads are pinned to cores of their own.
     pub pinned: bool,
     pub unix_socket: bool,
+    /// Over TLS, at a listener that the stores have beside their plain one.
+    pub tls: bool,
     /// Each server in a network namespace of its own, as if it were another machine.
     pub namespaces: bool,
     /// Gigabits a second to which the links of namespaces are shaped.
@@ -57,6 +59,7 @@ impl Default for LoadShape {
             server_threads: 1,
             pinned: true,
             unix_socket: false,
+            tls: false,
             namespaces: false,
             gigabits: None,
             verify: false,

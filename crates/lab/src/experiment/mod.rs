@@ -181,12 +181,25 @@ impl Experiment {
                 return wrong(format!("there is no axis {axis} to change"));
             }
         }
+        if self.asks_over_tls() && !matches!(self.kind, Kind::Load | Kind::Quality) {
+            return wrong("only the kinds load and quality are asked over TLS".into());
+        }
+        if self.asks_over_tls() && self.load.unix_socket {
+            return wrong("there is no TLS over a Unix socket".into());
+        }
         let needs = match self.kind {
             Kind::Fill => self.fill.is_empty().then_some("[[fill]]"),
             Kind::Commands | Kind::Memory => self.record.is_empty().then_some("[[record]]"),
             _ => None,
         };
         needs.map_or(Ok(()), |table| wrong(format!("this kind needs a {table}")))
+    }
+
+    /// Whether stores are asked over TLS at any time.
+    pub fn asks_over_tls(&self) -> bool {
+        let on = Setting::Flag(true);
+        let axes = self.sweep.iter().filter(|sweep| sweep.axis == Axis::Tls);
+        self.load.tls || axes.flat_map(|sweep| &sweep.values).any(|value| *value == on)
     }
 
     /// The experiment at another length.

@@ -30,6 +30,7 @@ pub enum Axis {
     Rate,
     ServerThreads,
     Pinned,
+    Tls,
     Protocol,
     /// Server processes, each with its share of the keys.
     Nodes,
@@ -82,6 +83,7 @@ impl Axis {
             Self::Rate => "rate",
             Self::ServerThreads => "server-threads",
             Self::Pinned => "pinned",
+            Self::Tls => "tls",
             Self::Protocol => "protocol",
             Self::Nodes => "nodes",
         }
@@ -96,6 +98,7 @@ impl Axis {
             "rate" => "offered rate, operations/s",
             "server-threads" => "threads of the server",
             "pinned" => "pinned to cores",
+            "tls" => "TLS",
             "nodes" => "server processes",
             other => other,
         }
@@ -139,6 +142,10 @@ impl Axis {
             Self::ServerThreads => load.server_threads = whole()?,
             Self::Pinned => match setting {
                 Setting::Flag(pinned) => load.pinned = *pinned,
+                _ => return Err(wrong()),
+            },
+            Self::Tls => match setting {
+                Setting::Flag(tls) => load.tls = *tls,
                 _ => return Err(wrong()),
             },
             Self::Protocol => workload.protocol = Some(setting.to_string().parse()?),

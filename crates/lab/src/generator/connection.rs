@@ -7,12 +7,11 @@
 //! ```
 
 use std::collections::VecDeque;
-use std::os::fd::OwnedFd;
 
 use rustix::io::Errno;
-use rustix::net::{RecvFlags, SendFlags, recv, send};
 
 use super::arrival::Arrivals;
+use super::link::Link;
 use super::reply::{self, Verdict};
 use super::stream::Stream;
 use crate::LabError;
@@ -56,7 +55,7 @@ impl Fresh {
 
 /// A connection and its unanswered requests.
 pub(super) struct Connection {
-    pub socket: OwnedFd,
+    pub link: Link,
     walk: Walk,
     pipeline: usize,
     outstanding: VecDeque<Turn>,
@@ -89,9 +88,9 @@ pub(super) struct Received {
 }
 
 impl Connection {
-    pub fn new(socket: OwnedFd, walk: Walk, pipeline: usize, protocol: Protocol) -> Self {
+    pub fn new(link: Link, walk: Walk, pipeline: usize, protocol: Protocol) -> Self {
         Self {
-            socket,
+            link,
             walk,
             pipeline,
             outstanding: VecDeque::new(),
@@ -128,6 +127,12 @@ impl Connection {
 
     /// Sends queued slices; returns whether some remain.
     pub fn flush(&mut self, pool: &RequestPool) -> Result<bool, LabError> {
+        const DOING: &str = "send requests";
+        if self.link.is_behind()
+            && !self.link.flush().map_err(|error| self.link.failed(DOING, error))?
+        {
+            return Ok(true);
+        }
         while self.unsent > 0 {
             let turn = self.outstanding[self.outstanding.len() - self.unsent];
             let slice = match &self.fresh {
@@ -136,7 +141,7 @@ impl Connection {
                 Some(fresh) => &fresh.bytes,
             };
             let bytes = &slice[self.sent_of_first..];
-            match send(&self.socket, bytes, SendFlags::NOSIGNAL) {
+            match self.link.send(bytes) {
                 Ok(sent) if sent == bytes.len() => {
                     self.unsent -= 1;
                     self.sent_of_first = 0;
@@ -144,11 +149,10 @@ impl Connection {
                 Ok(sent) => self.sent_of_first += sent,
                 Err(Errno::AGAIN) => return Ok(true),
                 Err(Errno::INTR) => {}
-                Err(Errno::PIPE | Errno::CONNRESET) => return Err(LabError::Closed),
-                Err(error) => return Err(LabError::system("send requests", error)),
+                Err(error) => return Err(self.link.failed(DOING, error)),
             }
         }
-        Ok(false)
+        Ok(self.link.is_behind())
     }
 
     /// The unanswered turns, oldest first.
@@ -174,24 +178,19 @@ impl Connection {
         }
         let none = |more| Received { more, turns: 0, replies: 0, misses: 0 };
         let room = &mut buffer[held..];
-        let size = room.len();
-        let came = if self.timed {
-            arrivals.receive(&self.socket, room)
-        } else {
-            recv(&self.socket, room, RecvFlags::empty()).map(|(got, _)| (got, None))
-        };
-        let (got, at) = match came {
-            Ok((0, _)) | Err(Errno::CONNRESET) => return Err(LabError::Closed),
-            Ok(got) => got,
+        let arrivals = if self.timed { Some(arrivals) } else { None };
+        let (got, at, more) = match self.link.receive(room, arrivals) {
+            Ok(got) if got.count == 0 => return Err(self.link.closed()),
+            Ok(got) => (got.count, got.at, got.more),
             Err(error @ (Errno::AGAIN | Errno::INTR)) => {
                 self.carry.extend_from_slice(&buffer[..held]);
                 return Ok(none(error == Errno::INTR));
             }
-            Err(error) => return Err(LabError::system("receive replies", error)),
+            Err(error) => return Err(self.link.failed("receive replies", error)),
         };
         let mut seen =
             self.count(pool, &buffer[..held + got], verify, &mut |turn| finished(turn, at))?;
-        seen.more = got == size;
+        seen.more = more;
         Ok(seen)
     }
 

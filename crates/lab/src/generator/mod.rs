@@ -12,12 +12,14 @@
 
 mod arrival;
 mod connection;
+mod link;
 mod preload;
 mod reply;
 mod run;
 mod series;
 mod stream;
 mod target;
+mod tls;
 mod turns;
 mod worker;
 
@@ -25,13 +27,13 @@ pub use preload::{preload, preload_records};
 pub use run::{Session, run};
 pub use series::{Counts, Interval};
 pub use target::Target;
+pub use tls::{Tls, TlsOptions};
 pub use turns::{Side, take_turns};
 
-use std::os::fd::OwnedFd;
 use std::time::{Duration, Instant};
 
 use hdrhistogram::Histogram;
-use rustix::net::{RecvFlags, SendFlags, recv, send};
+use rustix::io::Errno;
 
 use crate::LabError;
 use crate::workload::{Operation, Protocol};
@@ -178,19 +180,22 @@ impl LoadReport {
 }
 
 /// Says on a new, still blocking connection what the protocol needs said first.
-pub(crate) fn greet(socket: &OwnedFd, protocol: Protocol) -> Result<(), LabError> {
+fn greet(link: &mut link::Link, protocol: Protocol) -> Result<(), LabError> {
     if protocol != Protocol::Resp3 {
         return Ok(());
     }
-    let failed = |error| LabError::system("greet the store in RESP3", error);
-    send(socket, b"*2\r\n$5\r\nHELLO\r\n$1\r\n3\r\n", SendFlags::NOSIGNAL).map_err(failed)?;
+    const DOING: &str = "greet the store in RESP3";
+    const HELLO: &[u8] = b"*2\r\n$5\r\nHELLO\r\n$1\r\n3\r\n";
+    link.send(HELLO).map_err(|error| link.failed(DOING, error))?;
     let mut stream = stream::Stream::new(protocol);
     let (mut held, mut chunk, mut at) = (Vec::new(), [0; 4096], 0);
     loop {
-        let (got, _) = recv(socket, &mut chunk[..], RecvFlags::empty()).map_err(failed)?;
-        if got == 0 {
-            return Err(LabError::Closed);
-        }
+        let got = match link.receive(&mut chunk[..], None) {
+            Ok(got) if got.count == 0 => return Err(link.closed()),
+            Ok(got) => got.count,
+            Err(Errno::INTR | Errno::AGAIN) => continue,
+            Err(error) => return Err(link.failed(DOING, error)),
+        };
         held.extend_from_slice(&chunk[..got]);
         while at < held.len() {
             let Some(step) = stream.step(&held[at..])? else { break };

@@ -1,11 +1,9 @@
 //! Sets every key once, pipelined, before anything is measured, and insists on every answer.
 
-use std::os::fd::OwnedFd;
-
 use rustix::io::Errno;
-use rustix::net::{RecvFlags, SendFlags, recv, send};
 
 use super::Target;
+use super::link::Link;
 use super::stream::Stream;
 use crate::LabError;
 use crate::limits::{PRELOAD_CHUNK_BYTES, PRELOAD_CHUNK_REQUESTS};
@@ -48,8 +46,7 @@ fn load(
     mut progress: impl FnMut(u32),
     push: impl Fn(&mut Vec<u8>, u32),
 ) -> Result<(), LabError> {
-    let socket = target.connect()?;
-    super::greet(&socket, workload.protocol)?;
+    let mut link = target.link(workload.protocol)?;
     let mut requests = Vec::with_capacity(2 * PRELOAD_CHUNK_BYTES);
     let mut replies = Vec::new();
     let mut next = 0;
@@ -63,8 +60,8 @@ fn load(
             push(&mut requests, next);
             next += 1;
         }
-        send_all(&socket, &requests)?;
-        read_replies(&socket, &mut replies, workload, first, next)?;
+        send_all(&mut link, &requests)?;
+        read_replies(&mut link, &mut replies, workload, first, next)?;
         if crate::interrupt::asked() {
             return Err(LabError::Interrupted);
         }
@@ -73,13 +70,14 @@ fn load(
     Ok(())
 }
 
-fn send_all(socket: &OwnedFd, mut bytes: &[u8]) -> Result<(), LabError> {
+const DOING: &str = "load the keys";
+
+fn send_all(link: &mut Link, mut bytes: &[u8]) -> Result<(), LabError> {
     while !bytes.is_empty() {
-        match send(socket, bytes, SendFlags::NOSIGNAL) {
+        match link.send(bytes) {
             Ok(sent) => bytes = &bytes[sent..],
             Err(Errno::INTR) => {}
-            Err(Errno::PIPE | Errno::CONNRESET) => return Err(LabError::Closed),
-            Err(error) => return Err(LabError::system("load the keys", error)),
+            Err(error) => return Err(link.failed(DOING, error)),
         }
     }
     Ok(())
@@ -87,7 +85,7 @@ fn send_all(socket: &OwnedFd, mut bytes: &[u8]) -> Result<(), LabError> {
 
 /// Reads the replies to the keys from `first` to `end`.
 fn read_replies(
-    socket: &OwnedFd,
+    link: &mut Link,
     held: &mut Vec<u8>,
     workload: &Workload,
     first: u32,
@@ -98,11 +96,11 @@ fn read_replies(
     let mut stream = Stream::new(workload.protocol);
     held.clear();
     while id < end {
-        let got = match recv(socket, &mut chunk[..], RecvFlags::empty()) {
-            Ok((0, _)) => return Err(LabError::Closed),
-            Ok((got, _)) => got,
-            Err(Errno::INTR) => continue,
-            Err(error) => return Err(LabError::system("load the keys", error)),
+        let got = match link.receive(&mut chunk[..], None) {
+            Ok(got) if got.count == 0 => return Err(link.closed()),
+            Ok(got) => got.count,
+            Err(Errno::INTR | Errno::AGAIN) => continue,
+            Err(error) => return Err(link.failed(DOING, error)),
         };
         held.extend_from_slice(&chunk[..got]);
         let mut at = 0;

@@ -12,7 +12,7 @@ use crate::LabError;
 use crate::clock::Clock;
 use crate::cpu;
 use crate::limits::{TIMED_LEAST, TIMED_STEP};
-use crate::workload::{Mix, Protocol, RequestPool};
+use crate::workload::{Mix, RequestPool};
 
 /// Connections are up before the first request is due; this is the pause between the two.
 const HEAD_START: Duration = Duration::from_micros(500);
@@ -51,13 +51,14 @@ impl Session {
                 0 => &spec.target,
                 other => &spec.more[other - 1],
             };
-            let socket = target.connect_nonblocking(protocol)?;
+            let link = target.link(protocol)?;
+            link.set_nonblocking()?;
             let walk = pool.walk(number, spec.connections, spec.pipeline);
             let timed = number % step == 0;
             if timed {
-                arrival::note(&socket);
+                arrival::note(link.socket());
             }
-            let mut connection = Connection::new(socket, walk, spec.pipeline, protocol);
+            let mut connection = Connection::new(link, walk, spec.pipeline, protocol);
             connection.timed = timed;
             if let Some(keys) = spec.fill {
                 if number >= keys as usize {
@@ -89,7 +90,7 @@ fn timed_step(spec: &LoadSpec, pool: &RequestPool) -> usize {
         && spec.interval.is_none()
         && spec.fill.is_none()
         && spec.more.is_empty()
-        && matches!(spec.target, Target::Tcp(_))
+        && !matches!(spec.target, Target::Unix(_))
         && matches!(pool.workload.mix, Mix::Get | Mix::Set);
     if alike && spec.connections >= TIMED_STEP * TIMED_LEAST { TIMED_STEP } else { 1 }
 }
@@ -112,11 +113,6 @@ fn check(spec: &LoadSpec, pool: &RequestPool) -> Result<(), LabError> {
     }
     if spec.fill.is_some() && spec.pace != Pace::Closed {
         return Err(LabError::Options("keys are filled in by a closed loop".into()));
-    }
-    let protocol = pool.workload.protocol;
-    if spec.verify && matches!(protocol, Protocol::Binary | Protocol::Http) {
-        let name = protocol.name();
-        return Err(LabError::Options(format!("values over {name} are not checked yet")));
     }
     Ok(())
 }

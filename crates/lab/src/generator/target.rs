@@ -6,9 +6,10 @@ use std::os::fd::OwnedFd;
 use std::os::unix::net::UnixStream;
 use std::path::PathBuf;
 
-use rustix::io::ioctl_fionbio;
 use rustix::net::sockopt;
 
+use super::link::{Link, Secured};
+use super::tls::Tls;
 use crate::LabError;
 use crate::workload::Protocol;
 
@@ -17,14 +18,15 @@ use crate::workload::Protocol;
 pub enum Target {
     Tcp(SocketAddr),
     Unix(PathBuf),
+    Tls(SocketAddr, Tls),
 }
 
 impl Target {
-    /// A connected socket: blocking, without Nagle's delay.
+    /// A connected socket: blocking, without Nagle's delay, and nothing said on it yet.
     pub fn connect(&self) -> Result<OwnedFd, LabError> {
         let failed = |error| LabError::system(format!("connect to {self}"), error);
         match self {
-            Self::Tcp(address) => {
+            Self::Tcp(address) | Self::Tls(address, _) => {
                 let stream = TcpStream::connect(address).map_err(failed)?;
                 stream.set_nodelay(true).map_err(failed)?;
                 if address.ip().is_loopback() {
@@ -38,13 +40,15 @@ impl Target {
         }
     }
 
-    /// A connected socket that has been greeted and whose calls return in place of waiting.
-    pub fn connect_nonblocking(&self, protocol: Protocol) -> Result<OwnedFd, LabError> {
+    /// A connection on which TLS is agreed, if it is to be, and what the protocol needs is said.
+    pub(super) fn link(&self, protocol: Protocol) -> Result<Link, LabError> {
         let socket = self.connect()?;
-        super::greet(&socket, protocol)?;
-        ioctl_fionbio(&socket, true)
-            .map_err(|error| LabError::system("make a socket non-blocking", error))?;
-        Ok(socket)
+        let mut link = match self {
+            Self::Tcp(_) | Self::Unix(_) => Link::Plain(socket),
+            Self::Tls(address, tls) => Link::Tls(Secured::agree(socket, tls, *address)?),
+        };
+        super::greet(&mut link, protocol)?;
+        Ok(link)
     }
 }
 
@@ -52,6 +56,7 @@ impl fmt::Display for Target {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Tcp(address) => write!(f, "{address}"),
+            Self::Tls(address, _) => write!(f, "{address} over TLS"),
             Self::Unix(path) => write!(f, "{}", path.display()),
         }
     }

@@ -399,7 +399,7 @@ impl Poller {
         let epoll = epoll::create(epoll::CreateFlags::CLOEXEC).map_err(failed)?;
         for (index, connection) in connections.iter().enumerate() {
             let data = epoll::EventData::new_u64(index as u64);
-            epoll::add(&epoll, &connection.socket, data, READS).map_err(failed)?;
+            epoll::add(&epoll, connection.link.socket(), data, READS).map_err(failed)?;
         }
         let none =
             epoll::Event { flags: epoll::EventFlags::empty(), data: epoll::EventData::new_u64(0) };
@@ -442,7 +442,7 @@ impl Poller {
         }
         let flags = if is { READS | epoll::EventFlags::OUT } else { READS };
         let data = epoll::EventData::new_u64(index as u64);
-        epoll::modify(&self.epoll, &connection.socket, data, flags)
+        epoll::modify(&self.epoll, connection.link.socket(), data, flags)
             .map_err(|error| LabError::system("watch a connection", error))
     }
 }

@@ -88,6 +88,7 @@ impl Listener {
     fn bind(target: &Target) -> Result<Self, LabError> {
         let failed = |error| LabError::system(format!("listen at {target}"), error);
         match target {
+            Target::Tls(..) => Err(LabError::NoTls { program: "a null server".into() }),
             Target::Tcp(address) => Ok(Self::Tcp(TcpListener::bind(address).map_err(failed)?)),
             Target::Unix(path) => {
                 remove_stale(path).map_err(failed)?;

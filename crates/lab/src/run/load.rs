@@ -336,8 +336,8 @@ fn workload(combination: &Combination, fleet: &Fleet) -> Result<Workload, LabErr
 fn spec(load: &LoadShape, fleet: &Fleet, stage: &Stage<'_>) -> LoadSpec {
     let around = stage.around.with(load.unix_socket, load.server_threads, load.pinned);
     LoadSpec {
-        target: fleet.first().target.clone(),
-        more: fleet.others(),
+        target: fleet.first().door(load.tls).clone(),
+        more: fleet.others(load.tls),
         connections: load.connections,
         pipeline: load.pipeline,
         threads: load.threads,

@@ -36,7 +36,7 @@ use crate::experiment::{Experiment, Kind, Length, Setting, budget};
 use crate::machine::Machine;
 use crate::statistics::Noise;
 use crate::stores::namespace::Namespace;
-use crate::stores::{Store, Surroundings, version};
+use crate::stores::{Store, Surroundings, has_tls, version};
 
 use choice::{Choice, Player};
 use live::Live;
@@ -86,6 +86,7 @@ pub fn run(
         let memory = crate::machine::free_bytes();
         scale *= budget::fit(&mut experiment, choices.len(), seconds, memory)?;
     }
+    let around = if experiment.asks_over_tls() { around.with_tls()? } else { around };
     let begun = Instant::now();
     let mut results = Results {
         experiment,
@@ -125,6 +126,7 @@ impl Stage<'_> {
     /// Looks which stores are installed and may take part; the others are kept with the reason.
     fn invite(&mut self) {
         let cannot = self.results.experiment.cannot.clone();
+        let tls = self.results.experiment.asks_over_tls();
         let mut able = Vec::new();
         for choice in std::mem::take(&mut self.choices) {
             let name = choice.label.split('#').next().unwrap_or_default().to_string();
@@ -134,7 +136,11 @@ impl Stage<'_> {
                 around.dolium.clone_from(binary);
             }
             let installed = match choice.player {
+                Player::Store(store) if tls => {
+                    version(store, &around).and_then(|said| has_tls(store, &around).map(|()| said))
+                }
                 Player::Store(store) => version(store, &around),
+                _ if tls => Err(LabError::Options("it has no connection for TLS".into())),
                 other => self.program(other),
             };
             match (cannot.get(&name), installed) {

@@ -55,9 +55,9 @@ impl Fleet {
         &self.nodes[0]
     }
 
-    /// Where the others listen.
-    pub fn others(&self) -> Vec<Target> {
-        self.nodes[1..].iter().map(|node| node.target.clone()).collect()
+    /// Where the others are asked.
+    pub fn others(&self, tls: bool) -> Vec<Target> {
+        self.nodes[1..].iter().map(|node| node.door(tls).clone()).collect()
     }
 
     /// All processes.

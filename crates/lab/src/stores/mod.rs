@@ -5,13 +5,14 @@ pub mod guard;
 pub mod namespace;
 mod process;
 pub mod talk;
+pub mod tls;
 
 use std::net::{SocketAddr, ToSocketAddrs};
 use std::str::FromStr;
 
 use serde::Serialize;
 
-pub use process::{Running, Surroundings, version};
+pub use process::{Running, Surroundings, has_tls, version};
 
 use crate::LabError;
 use crate::workload::{Operation, Protocol};

@@ -14,6 +14,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use super::namespace::Namespace;
+use super::tls::{self, Certificate};
 use super::{Role, Store};
 use crate::LabError;
 use crate::cpu;
@@ -50,6 +51,8 @@ pub struct Surroundings {
     pub pinned: bool,
     /// Each server in a network namespace of its own, shaped to so many gigabits if there are any.
     pub namespaces: Option<Option<f64>>,
+    /// Servers listen with TLS beside their plain port, if there is a certificate.
+    certificate: Option<Arc<Certificate>>,
 }
 
 impl Surroundings {
@@ -68,7 +71,7 @@ impl Surroundings {
         let dolium = dolium.unwrap_or_else(|| itself.clone());
         let server_cores = cores_for(server_threads);
         let directory = Arc::new(Directory(directory));
-        let (pinned, namespaces) = (true, None);
+        let (pinned, namespaces, certificate) = (true, None, None);
         Ok(Self {
             directory,
             unix,
@@ -78,6 +81,7 @@ impl Surroundings {
             itself,
             pinned,
             namespaces,
+            certificate,
         })
     }
 
@@ -85,6 +89,14 @@ impl Surroundings {
     pub fn with(&self, unix: bool, server_threads: usize, pinned: bool) -> Self {
         let server_cores = cores_for(server_threads);
         Self { unix, server_threads, pinned, server_cores, ..self.clone() }
+    }
+
+    /// From now on stores listen with TLS, too.
+    pub fn with_tls(mut self) -> Result<Self, LabError> {
+        if self.certificate.is_none() {
+            self.certificate = Some(Arc::new(Certificate::make(self.directory())?));
+        }
+        Ok(self)
     }
 
     /// Where this run's stores keep their files.
@@ -113,6 +125,8 @@ pub struct Running {
     pub command: String,
     pub role: Role,
     pub target: Target,
+    /// Its TLS listener, if it has one.
+    secured: Option<Target>,
     pub version: String,
     /// Where it runs, if not where everything does; gone after the child.
     _namespace: Option<Namespace>,
@@ -127,6 +141,7 @@ impl Running {
                 command: format!("started by somebody else at {address}"),
                 role,
                 target: Target::Tcp(address),
+                secured: None,
                 version: "version unknown".into(),
                 _namespace: None,
             };
@@ -151,7 +166,15 @@ impl Running {
         } else {
             Target::Tcp(SocketAddr::new(address, port))
         };
-        let mut command = command(&role, around, (address, port), &unix_path, operation)?;
+        let secured = match &around.certificate {
+            Some(certificate) if !around.unix && !role.store.is_null() => {
+                Some((certificate.clone(), SocketAddr::new(address, free_port()?)))
+            }
+            _ => None,
+        };
+        let tls = secured.as_ref().map(|(certificate, at)| (&**certificate, at.port()));
+        let mut command = command(&role, around, (address, port), tls, &unix_path, operation)?;
+        let secured = secured.map(|(certificate, at)| certificate.target(at));
         let said = words(&command);
         if let Some(namespace) = &namespace {
             command = namespace.inside(&command);
@@ -185,9 +208,15 @@ impl Running {
         })?;
         let _namespace = namespace;
         let mut running =
-            Self { child: Some(child), command: said, role, target, version, _namespace };
+            Self { child: Some(child), command: said, role, target, secured, version, _namespace };
         running.await_ready(&log)?;
         Ok(running)
+    }
+
+    /// Where it is asked, with TLS or without. What has no TLS listener is a server that parses
+    /// nothing, which is the floor of both.
+    pub fn door(&self, tls: bool) -> &Target {
+        self.secured.as_ref().filter(|_| tls).unwrap_or(&self.target)
     }
 
     /// The process whose CPU time is the store's; none if somebody else started it.
@@ -198,7 +227,7 @@ impl Running {
     fn await_ready(&mut self, log: &Path) -> Result<(), LabError> {
         const STEP: Duration = Duration::from_millis(10);
         let begun = Instant::now();
-        while self.target.connect().is_err() {
+        while self.target.connect().is_err() || self.door(true).connect().is_err() {
             let ended =
                 self.child.as_mut().is_some_and(|child| matches!(child.try_wait(), Ok(Some(_))));
             if ended || begun.elapsed() > START {
@@ -240,11 +269,13 @@ fn command(
     role: &Role,
     around: &Surroundings,
     place: (IpAddr, u16),
+    tls: Option<(&Certificate, u16)>,
     unix: &Path,
     operation: &str,
 ) -> Result<Command, LabError> {
     let (address, port_text) = (place.0.to_string(), place.1.to_string());
     let threads = around.server_threads.to_string();
+    let plain = SocketAddr::new(place.0, place.1);
     let mut command = match role.store {
         Store::External { .. } => {
             return Err(LabError::Options("a store elsewhere is not started here".into()));
@@ -262,19 +293,31 @@ fn command(
             let mut command = Command::new("memcached");
             // Without a limit, running out is an error to be seen; with one, it evicts as a cache.
             memcached_options(&mut command, limit(role), &threads);
-            if around.unix {
-                command.arg("-s").arg(unix);
-            } else {
-                command.args(["-l", &address, "-U", "0", "-p", &port_text]);
+            command.args(["-U", "0"]);
+            match tls {
+                Some((certificate, port)) => certificate.tell_memcached(&mut command, plain, port),
+                None if around.unix => {
+                    command.arg("-s").arg(unix);
+                }
+                None => {
+                    command.args(["-l", &address, "-p", &port_text]);
+                }
             }
             command
         }
-        // Beside Memcached at a limit, as whoever swaps the binaries starts it.
-        Store::DoliumMemcached if limit(role).is_some() && !around.unix => {
+        // Beside Memcached at a limit, as whoever swaps the binaries starts it; and over TLS,
+        // because Redis' directives have no TLS port where `set` means Memcached's.
+        Store::DoliumMemcached if (limit(role).is_some() || tls.is_some()) && !around.unix => {
             let mut command = Command::new(&around.dolium);
             command.arg("memcached");
             memcached_options(&mut command, limit(role), &threads);
-            command.args(["-l", "127.0.0.1", "-U", "0", "-p", &port_text]);
+            command.args(["-U", "0"]);
+            match tls {
+                Some((certificate, port)) => certificate.tell_memcached(&mut command, plain, port),
+                None => {
+                    command.args(["-l", "127.0.0.1", "-p", &port_text]);
+                }
+            }
             return Ok(command);
         }
         Store::Dolium | Store::DoliumMemcached => {
@@ -322,6 +365,9 @@ fn command(
         command.arg("--unixsocket").arg(unix);
     }
     if redis_language {
+        if let Some((certificate, port)) = tls {
+            certificate.tell_redis(&mut command, port);
+        }
         for (name, value) in &role.settings {
             command.arg(format!("--{name}")).arg(value);
         }
@@ -356,6 +402,11 @@ fn program(store: Store, around: &Surroundings) -> &Path {
         Store::Dolium | Store::DoliumMemcached => &around.dolium,
         _ => &around.itself,
     }
+}
+
+/// An error if the store as it is installed has no TLS.
+pub fn has_tls(store: Store, around: &Surroundings) -> Result<(), LabError> {
+    tls::look(store, program(store, around))
 }
 
 /// What the store says of itself, in its first line. An error if it is not installed.

@@ -63,6 +63,10 @@ pub struct Talk {
 impl Talk {
     /// Connects.
     pub fn open(target: &Target) -> Result<Self, LabError> {
+        if let Target::Tls(..) = target {
+            let why = "a store is asked for its figures at its plain port";
+            return Err(LabError::Options(why.into()));
+        }
         let socket = target.connect()?;
         sockopt::set_socket_timeout(&socket, sockopt::Timeout::Recv, Some(LOOK_UP))
             .map_err(|error| failed(error.into()))?;
