@@ -9,6 +9,7 @@ use crate::arena::{Mem, Ref};
 use crate::counters::Counter;
 use crate::engine::Engine;
 use crate::guard::Guard;
+use crate::hand::age_of;
 use crate::index::batch::TypicalBytes;
 use crate::index::bucket::META_FREQUENCY;
 use crate::index::read::{Hit, View};
@@ -137,11 +138,16 @@ impl Session {
         let found = self.read(db, key, |hit| {
             hit.map(|h| (h.item.is_due(now), h.item.found(h.line.meta(h.slot)).0))
         });
-        match found {
-            Some((false, found)) => Some(found),
-            Some((true, _)) => self.meet_due(db, key, now),
-            None => None,
-        }
+        let mut found = match found {
+            Some((false, found)) => found,
+            Some((true, _)) => return self.meet_due(db, key, now),
+            None => return None,
+        };
+        // The slot has the generation's last bits: an age only beside the shard's own of now.
+        let view = self.engine.view();
+        let generation = view.shard_of(view.root_of(db), key.hash()).generation();
+        found.age = age_of(found.age << 4, generation);
+        Some(found)
     }
 
     /// Counts as a use (TOUCH). False: no such key.

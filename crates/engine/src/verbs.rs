@@ -118,7 +118,8 @@ pub struct Found {
     pub frequency: u8,
     /// Eviction has found it in use and keeps it while it stays so; before, it is on trial.
     pub is_proven: bool,
-    /// Generations of eviction since the item came or was last renewed, 0 to 15.
+    /// From `Session::peek`: generations of eviction since the item came or was last renewed, 0 to
+    /// 15 and then from 0 again. From other calls: the last bits of the generation in which it did.
     pub age: u8,
     /// Bytes of the block that holds the item.
     pub block_bytes: usize,
