@@ -265,3 +265,37 @@ fn refreshed_certificates_are_for_new_connections() {
     let mut still = connect(&house, certificates.client(false));
     ask(&mut still, b"PING\r\n", b"+PONG\r\n");
 }
+
+/// As in Redis: naming a directive again, be it with the same path, reads the files.
+#[test]
+fn config_set_is_for_new_connections() {
+    let mut certificates = Certificates::new();
+    let house = house(&certificates, &["tls-auth-clients no"]);
+    let mut before = connect(&house, certificates.client(false));
+    ask(&mut before, b"PING\r\n", b"+PONG\r\n");
+    let old = certificates.client(false);
+    certificates.renew();
+    let place = certificates.folder.display().to_string();
+    let renew = format!("CONFIG SET tls-cert-file {place}/server.crt\r\n");
+    ask(&mut before, renew.as_bytes(), b"+OK\r\n");
+    let mut stranger = connect(&house, old);
+    assert!(stranger.write_all(b"PING\r\n").is_err(), "the old authority has not signed this one");
+    let mut after = connect(&house, certificates.client(false));
+    ask(&mut after, b"CONFIG SET tls-auth-clients yes\r\n", b"+OK\r\n");
+    let mut bare = connect(&house, certificates.client(false));
+    let refused = bare.write_all(b"PING\r\n").and_then(|()| bare.read_exact(&mut [0; 7]));
+    assert!(refused.is_err(), "a client without a certificate was served");
+    ask(&mut connect(&house, certificates.client(true)), b"PING\r\n", b"+PONG\r\n");
+    // What cannot be read changes nothing, not even what is named beside it.
+    let bad = format!("CONFIG SET timeout 77 tls-key-file {place}/none.key\r\n");
+    ask(&mut before, bad.as_bytes(), b"-ERR CONFIG SET failed");
+    let mut line = [0];
+    while line != *b"\n" {
+        before.read_exact(&mut line).unwrap();
+    }
+    let key = format!("{place}/server.key");
+    let reply = format!("*2\r\n$12\r\ntls-key-file\r\n${}\r\n{key}\r\n", key.len());
+    ask(&mut before, b"CONFIG GET tls-key-file\r\n", reply.as_bytes());
+    ask(&mut before, b"CONFIG GET timeout\r\n", b"*2\r\n$7\r\ntimeout\r\n$1\r\n0\r\n");
+    ask(&mut connect(&house, certificates.client(true)), b"PING\r\n", b"+PONG\r\n");
+}

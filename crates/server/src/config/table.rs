@@ -41,19 +41,18 @@ pub static DIRECTIVES: &[Directive] = &[
     row("tls-port", int(0, 65535), "0")
         .fixed()
         .help("TCP port for clients that speak TLS; 0: none."),
-    row("tls-cert-file", Kind::Text, "").fixed().help("The server's certificate and its chain."),
-    row("tls-key-file", Kind::Text, "").fixed().help("Its private key."),
-    row("tls-ca-cert-file", Kind::Text, "").fixed().help("Who may sign clients' certificates."),
-    row("tls-ca-cert-dir", Kind::Text, "").fixed().help("A folder of such files."),
+    row("tls-cert-file", Kind::Text, "").help("The server's certificate and its chain."),
+    row("tls-key-file", Kind::Text, "").help("Its private key."),
+    row("tls-ca-cert-file", Kind::Text, "").help("Who may sign clients' certificates."),
+    row("tls-ca-cert-dir", Kind::Text, "").help("A folder of such files."),
     row("tls-auth-clients", Kind::Choice(&["yes", "no", "optional"]), "yes")
-        .fixed()
         .help("Must clients show a certificate?"),
-    row("tls-protocols", Kind::Words, "").fixed().help("TLSv1.2 TLSv1.3; empty: both."),
-    row("tls-ciphers", Kind::Text, "").fixed(),
-    row("tls-ciphersuites", Kind::Text, "").fixed(),
-    row("tls-prefer-server-ciphers", Kind::Bool, "no").fixed(),
-    row("tls-session-caching", Kind::Bool, "yes").fixed(),
-    row("tls-session-cache-size", int(0, I32), "20480").fixed(),
+    row("tls-protocols", Kind::Words, "").help("TLSv1.2 TLSv1.3; empty: both."),
+    row("tls-ciphers", Kind::Text, ""),
+    row("tls-ciphersuites", Kind::Text, ""),
+    row("tls-prefer-server-ciphers", Kind::Bool, "no"),
+    row("tls-session-caching", Kind::Bool, "yes"),
+    row("tls-session-cache-size", int(0, I32), "20480"),
     row("unixsocket", Kind::Text, "").fixed().help("Path of a Unix socket for Redis clients."),
     row("unixsocketperm", Kind::Octal, "0").fixed().help("Permissions of the Unix socket."),
     row("attach-socket", Kind::Text, "auto")
@@ -195,7 +194,7 @@ pub static DIRECTIVES: &[Directive] = &[
 ];
 
 /// Fixed directives that Redis has not, or can change while it runs.
-pub const HERE_ONLY: [&str; 20] = [
+pub const HERE_ONLY: [&str; 9] = [
     "bind",
     "memcached-port",
     "http-port",
@@ -205,17 +204,6 @@ pub const HERE_ONLY: [&str; 20] = [
     "threads",
     "log-format",
     "tls-port",
-    "tls-cert-file",
-    "tls-key-file",
-    "tls-ca-cert-file",
-    "tls-ca-cert-dir",
-    "tls-auth-clients",
-    "tls-protocols",
-    "tls-ciphers",
-    "tls-ciphersuites",
-    "tls-prefer-server-ciphers",
-    "tls-session-caching",
-    "tls-session-cache-size",
 ];
 
 /// The position of a directive by its name or alias, in any case.

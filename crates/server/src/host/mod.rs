@@ -14,6 +14,7 @@ use crate::listener::{Door, Listener};
 use crate::mailbox::Mail;
 use crate::process;
 use crate::server::Server;
+use crate::tls;
 use dolium_commands::connection::ClientState;
 use dolium_commands::host::{
     ClientView, ConfigError, Host, LatencyEvent, PauseMode, RewriteError, ServerMemory, Shutdown,
@@ -57,7 +58,15 @@ impl Host for Server {
             texts.push((name, value));
         }
         let pairs: Vec<(&str, &str)> = texts.iter().map(|(n, v)| (n.as_str(), *v)).collect();
-        match self.config.set_with(&pairs, |values| self.rebind(values)) {
+        match self.config.set_with(&pairs, |values| {
+            // Read before anything changes: all of it counts or nothing.
+            let secured = self.read_secured(&pairs, values)?;
+            self.rebind(values)?;
+            if let (Some(tls), Some(secured)) = (&self.tls, secured) {
+                tls.change(secured);
+            }
+            Ok(())
+        }) {
             Ok(changed) => {
                 self.after_config(&changed);
                 Ok(())
@@ -225,6 +234,24 @@ impl Host for Server {
 }
 
 impl Server {
+    /// What TLS listeners go on with, if a `tls-*` directive is named, be it with its old value: the
+    /// file may be another. Connections keep what they began with.
+    fn read_secured(
+        &self,
+        pairs: &[(&str, &str)],
+        values: &[String],
+    ) -> Result<Option<tls::Current>, SetFailure> {
+        let is_named = |(name, _): &&(&str, &str)| name.to_ascii_lowercase().starts_with("tls-");
+        let Some((name, _)) = pairs.iter().find(is_named) else { return Ok(None) };
+        if self.tls.is_none() || self.config.memcached.is_some() {
+            return Ok(None);
+        }
+        tls::Current::read(tls::Settings::of(values)).map(Some).map_err(|reason| {
+            tracing::warn!(reason, "CONFIG SET {name}");
+            SetFailure::Refused { name: (*name).into(), reason }
+        })
+    }
+
     /// Listens on another port for Redis clients, if the new values say so. Clients stay.
     fn rebind(&self, values: &[String]) -> Result<(), SetFailure> {
         let value = |name| position(name).map_or("", |at| values[at].as_str());

@@ -5,8 +5,8 @@
 //!   ciphers    OpenSSL's names of cipher suites
 //!   stream     one connection: a socket with a session of rustls over it
 //! ```
-//! The configuration is read again when somebody asks for it (`refresh_certs`); connections keep the
-//! one with which they began.
+//! The configuration is read again when somebody asks for it (`refresh_certs`, or CONFIG SET of a
+//! `tls-*` directive); connections keep the one with which they began.
 
 mod ciphers;
 mod settings;
@@ -19,14 +19,28 @@ use crate::clock::Stopwatch;
 use rustls::ServerConfig;
 use std::os::fd::OwnedFd;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
-use std::sync::{Arc, PoisonError, RwLock};
+use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard};
 
 /// The TLS of a server: all its listeners share it.
 #[derive(Debug)]
 pub struct Tls {
-    settings: Settings,
-    current: RwLock<(Arc<ServerConfig>, Stopwatch)>,
+    current: RwLock<Current>,
     pub counts: Arc<Counts>,
+}
+
+/// What new connections begin with.
+#[derive(Debug)]
+pub struct Current {
+    settings: Settings,
+    config: Arc<ServerConfig>,
+    read: Stopwatch,
+}
+
+impl Current {
+    /// Reads the files; the error is a sentence.
+    pub fn read(settings: Settings) -> Result<Current, String> {
+        Ok(Current { config: settings.load()?, settings, read: Stopwatch::start() })
+    }
 }
 
 #[derive(Debug, Default)]
@@ -39,25 +53,30 @@ pub struct Counts {
 impl Tls {
     /// Reads the files; the error is a sentence.
     pub fn new(settings: Settings) -> Result<Tls, String> {
-        let current = RwLock::new((settings.load()?, Stopwatch::start()));
-        Ok(Tls { settings, current, counts: Arc::default() })
+        let current = RwLock::new(Current::read(settings)?);
+        Ok(Tls { current, counts: Arc::default() })
     }
 
     /// Reads the files again. When that fails, what was read before stays.
     pub fn refresh(&self) -> Result<(), String> {
-        let read = self.settings.load()?;
-        *self.current.write().unwrap_or_else(PoisonError::into_inner) = (read, Stopwatch::start());
+        let settings = self.current().settings.clone();
+        self.change(Current::read(settings)?);
         Ok(())
+    }
+
+    /// New connections begin with this.
+    pub fn change(&self, read: Current) {
+        *self.current.write().unwrap_or_else(PoisonError::into_inner) = read;
     }
 
     /// Seconds since the files were read.
     pub fn age_s(&self) -> u64 {
-        self.current.read().unwrap_or_else(PoisonError::into_inner).1.ms() / 1000
+        self.current().read.ms() / 1000
     }
 
     /// Sessions are resumed, and those that are not are counted.
     pub fn caches_sessions(&self) -> bool {
-        self.settings.sessions != 0
+        self.current().settings.sessions != 0
     }
 
     pub fn new_sessions(&self) -> u64 {
@@ -66,7 +85,14 @@ impl Tls {
 
     /// A session over a connection that came in.
     pub fn accept(&self, socket: OwnedFd) -> Result<TlsStream, rustls::Error> {
-        let config = self.current.read().unwrap_or_else(PoisonError::into_inner).0.clone();
-        TlsStream::new(socket, config, self.settings.buffer_bytes, self.counts.clone())
+        let (config, buffer_bytes) = {
+            let current = self.current();
+            (current.config.clone(), current.settings.buffer_bytes)
+        };
+        TlsStream::new(socket, config, buffer_bytes, self.counts.clone())
+    }
+
+    fn current(&self) -> RwLockReadGuard<'_, Current> {
+        self.current.read().unwrap_or_else(PoisonError::into_inner)
     }
 }
