@@ -6,16 +6,16 @@ use std::time::Duration;
 use clap::Args;
 
 use crate::crowd::measure::{self, CONNECTIONS, Contender, Plan, RATE, Window};
-use crate::statistics::median;
+use crate::statistics::{Estimate, median};
 use crate::{LabError, cpu};
 
 #[derive(Args)]
 pub(super) struct Options {
     /// Rounds in which the servers take turns
-    #[arg(long, default_value_t = 5)]
+    #[arg(long, default_value_t = 10)]
     rounds: usize,
     /// Seconds of each measurement
-    #[arg(long, default_value_t = 2.0)]
+    #[arg(long, default_value_t = 1.0)]
     seconds: f64,
     /// The binary to serve Dolium with; this one if not given
     #[arg(long)]
@@ -55,10 +55,10 @@ impl Options {
             client_cores: vec![*client],
         };
         let windows = measure::run(&plan, &mut |window| {
+            let beside = if window.is_quiet { "quiet" } else { &window.beside };
             eprintln!(
-                "round {} {:<10} {:<10} p99 {:>8.0} us",
+                "round {} {beside:<10} {:<10} p99 {:>8.0} us",
                 window.round + 1,
-                window.beside,
                 window.store,
                 window.p99_us
             );
@@ -71,9 +71,9 @@ impl Options {
             self.rounds
         );
         println!(
-            "| beside | store | p50 us | p99 us | p99 of quiet | p99.9 us | late p99 us | server busy | MiB resident |"
+            "| beside | store | p50 us | p99 us | quiet p99 us | p99 of quiet | p99.9 us | late p99 us | server busy | MiB resident |"
         );
-        println!("|---|---|---|---|---|---|---|---|---|");
+        println!("|---|---|---|---|---|---|---|---|---|---|");
         let mut besides: Vec<&str> = Vec::new();
         for window in &windows {
             if !besides.contains(&window.beside.as_str()) {
@@ -90,18 +90,23 @@ impl Options {
 }
 
 fn row(windows: &[Window], beside: &str, store: &str) {
-    let of = |beside: &str| -> Vec<&Window> {
-        windows.iter().filter(|one| one.beside == beside && one.store == store).collect()
+    let of = |is_quiet: bool| -> Vec<&Window> {
+        let fits = |one: &&Window| one.store == store && one.beside == beside;
+        windows.iter().filter(fits).filter(|one| one.is_quiet == is_quiet).collect()
     };
-    let (these, quiet) = (of(beside), of("quiet"));
+    let (these, quiet) = (of(false), of(true));
     let middle = |figure: &dyn Fn(&Window) -> f64| median(these.iter().map(|one| figure(one)));
-    // Within a round: what the machine does from minute to minute is in both.
-    let ratios = these.iter().zip(&quiet).map(|(one, quiet)| one.p99_us / quiet.p99_us);
+    let p99 = |of: &[&Window]| of.iter().map(|one| one.p99_us).collect::<Vec<_>>();
+    // Each beside the quiet window before it: what the machine does from minute to minute is in both.
+    let ratio = Estimate::of_ratio(&p99(&these), &p99(&quiet));
     println!(
-        "| {beside} | {store} | {:.0} | {:.0} | {:.2} | {:.0} | {:.0} | {:.0} % | {:.0} |",
+        "| {beside} | {store} | {:.0} | {:.0} | {:.0} | {:.2} ({:.2} to {:.2}) | {:.0} | {:.0} | {:.0} % | {:.0} |",
         middle(&|one| one.p50_us),
         middle(&|one| one.p99_us),
-        median(ratios),
+        median(p99(&quiet)),
+        ratio.value,
+        ratio.low,
+        ratio.high,
         middle(&|one| one.p999_us),
         middle(&|one| one.late_p99_us),
         100.0 * middle(&|one| one.server_busy),
@@ -109,6 +114,6 @@ fn row(windows: &[Window], beside: &str, store: &str) {
     );
     let unanswered: u64 = these.iter().map(|one| one.unanswered).sum();
     if unanswered > 0 {
-        println!("| | | {unanswered} requests were never answered | | | | | | |");
+        println!("| | | {unanswered} requests were never answered | | | | | | | |");
     }
 }

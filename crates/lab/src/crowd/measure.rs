@@ -1,5 +1,14 @@
-//! What a crowd does to others: their latency in an open loop at a moderate rate, quiet and beside
-//! each kind of crowd and all kinds at once, for two servers that take turns.
+//! What a crowd does to others: their latency in an open loop at a moderate rate beside each kind of
+//! crowd and all kinds at once, for two servers that take turns.
+//!
+//! ```text
+//!   round 1   idle:    dolium quiet, dolium idle, memcached quiet, memcached idle
+//!             active:  dolium quiet, dolium active, ...
+//!             ...
+//!   round 2   with the servers in the other order, started anew
+//! ```
+//! Every window beside a crowd has a quiet one of its own just before it: a machine's 99th percentile
+//! wanders by more from minute to minute than a crowd changes it.
 
 use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream, UdpSocket};
 use std::path::{Path, PathBuf};
@@ -32,8 +41,10 @@ const SETTLE: Duration = Duration::from_millis(500);
 pub struct Window {
     pub store: String,
     pub round: usize,
-    /// "quiet", the name of a kind, or "all".
+    /// The name of a kind, or "all".
     pub beside: String,
+    /// The window before it, in which there was no crowd.
+    pub is_quiet: bool,
     /// From the instant at which a request was due.
     pub p50_us: f64,
     pub p99_us: f64,
@@ -95,8 +106,8 @@ pub fn run(plan: &Plan, tell: &mut dyn FnMut(&Window)) -> Result<Vec<Window>, La
     };
     let pool = RequestPool::build(&workload)?;
     let mut windows = Vec::new();
-    let mut settings: Vec<(&str, Vec<Kind>)> = vec![("quiet", Vec::new())];
-    settings.extend(KINDS.iter().map(|kind| (kind.name(), vec![*kind])));
+    let mut settings: Vec<(&str, Vec<Kind>)> =
+        KINDS.iter().map(|kind| (kind.name(), vec![*kind])).collect();
     settings.push(("all", KINDS.to_vec()));
     for round in 0..plan.rounds {
         let mut servers = Vec::new();
@@ -110,11 +121,13 @@ pub fn run(plan: &Plan, tell: &mut dyn FnMut(&Window)) -> Result<Vec<Window>, La
                 // Who comes first changes from round to round.
                 let which = (turn + round) % servers.len();
                 let (server, name) = (&servers[which], &plan.contenders[which].name);
-                let mut window = one(plan, server, &pool, kinds)?;
-                (window.store, window.round) = (name.clone(), round);
-                window.beside = beside.to_string();
-                tell(&window);
-                windows.push(window);
+                for (is_quiet, kinds) in [(true, &Vec::new()), (false, kinds)] {
+                    let mut window = one(plan, server, &pool, kinds)?;
+                    (window.store, window.round) = (name.clone(), round);
+                    (window.beside, window.is_quiet) = (beside.to_string(), is_quiet);
+                    tell(&window);
+                    windows.push(window);
+                }
             }
         }
     }
@@ -155,6 +168,7 @@ fn one(
         store: String::new(),
         round: 0,
         beside: String::new(),
+        is_quiet: false,
         p50_us: report.latency_us(0.5),
         p99_us: report.latency_us(0.99),
         p999_us: report.latency_us(0.999),
