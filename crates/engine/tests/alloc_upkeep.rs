@@ -96,6 +96,41 @@ fn collapsing_keeps_every_byte_whether_the_system_agrees_or_not() {
     allocator.verify_alloc().unwrap();
 }
 
+/// Where much is wanted, memory comes as huge pages: what is charged is what the system holds, it
+/// reads as zero and keeps what is written, and nothing of it is left to be collapsed.
+#[test]
+fn much_memory_ahead_comes_in_whole_extents() {
+    use dolium_engine::alloc::Collapse;
+    let allocator = allocator(256 << 20);
+    let slot = allocator.claim(1).unwrap();
+    // Small at first: steps.
+    let first = allocator.alloc(&slot, 15 << 20, ITEM).unwrap();
+    while allocator.collapse_step() != Collapse::Nothing {}
+    let ahead = allocator.commit_ahead(40 << 20, &|| true);
+    assert!(ahead >= 39 << 20, "{ahead}");
+    assert_eq!(resident(&allocator), allocator.arena().committed());
+    let refused = allocator.collapse_refusals();
+    let mut left = 0;
+    while allocator.collapse_step() != Collapse::Nothing {
+        left += 1;
+    }
+    // The extent that was begun before is finished in steps; a system that refuses leaves all.
+    let refuses = refused > 0 || allocator.collapse_refusals() > refused;
+    assert!(left <= 1 || refuses, "{left} extents were committed as small pages");
+    let before = allocator.arena().committed();
+    let bytes: Vec<u8> = (0..30 << 20).map(|i: u32| ((i * 7) >> 3) as u8).collect();
+    let block = allocator.alloc(&slot, bytes.len(), ITEM).unwrap();
+    assert!(allocator.arena().committed() <= before + (1 << 20));
+    allocator.arena().copy_in(block.offset(), &bytes);
+    assert!(allocator.arena().bytes_equal(block.offset(), &bytes));
+    allocator.verify_alloc().unwrap();
+    allocator.free(&slot, block, 30 << 20, ITEM);
+    allocator.free(&slot, first, 15 << 20, ITEM);
+    assert!(allocator.release_empty_extents(0) > 50 << 20);
+    assert_eq!(resident(&allocator), allocator.arena().committed());
+    allocator.verify_alloc().unwrap();
+}
+
 /// Moves all blocks of what is being emptied, as the index would: it knows what is in use.
 fn drain(
     allocator: &Allocator,
