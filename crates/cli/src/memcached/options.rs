@@ -420,6 +420,9 @@ impl Options {
             ("--http-port", self.http_port.to_string()),
             ("--protected-mode", "no".into()),
             ("--threads", self.threads.to_string()),
+            // As Memcached's: where other programs share the cores, a thread that may not leave a
+            // busy one serves less.
+            ("--pin-threads", "no".into()),
             ("--maxclients", self.connections.to_string()),
             ("--maxmemory", self.memory_bytes.to_string()),
             ("--maxmemory-policy", policy.into()),

@@ -329,6 +329,10 @@ fn command(
             let mut command = Command::new(&around.dolium);
             command.args(["serve", "--port", &redis, "--memcached-port", &memcached]);
             command.args(["--threads", &threads, "--http-port", "0"]);
+            // In Memcached's place its threads are where the system puts them, as Memcached's are.
+            if role.store == Store::DoliumMemcached || !around.pinned {
+                command.args(["--pin-threads", "no"]);
+            }
             if !place.0.is_loopback() {
                 // Nobody else reaches the addresses of a namespace.
                 command.args(["--bind", &address, "--protected-mode", "no"]);
