@@ -11,7 +11,7 @@
 use std::io::{self, ErrorKind, IoSlice, Read, Write};
 use std::net::SocketAddr;
 use std::os::fd::OwnedFd;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use rustix::io::{Errno, ioctl_fionbio};
 use rustix::net::sockopt::{Timeout, set_socket_timeout};
@@ -45,6 +45,12 @@ impl Link {
             Self::Plain(socket) => socket,
             Self::Tls(session) => &session.socket,
         }
+    }
+
+    /// From now on a call waits so long at most.
+    pub(super) fn set_patience(&self, time: Duration) -> Result<(), LabError> {
+        set_socket_timeout(self.socket(), Timeout::Recv, Some(time))
+            .map_err(|error| LabError::system("limit the time of a call", error))
     }
 
     /// From now on calls return in place of waiting.

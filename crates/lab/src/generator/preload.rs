@@ -1,12 +1,14 @@
 //! Sets every key once, pipelined, before anything is measured, and insists on every answer.
 
+use std::time::Instant;
+
 use rustix::io::Errno;
 
 use super::Target;
 use super::link::Link;
 use super::stream::Stream;
 use crate::LabError;
-use crate::limits::{PRELOAD_CHUNK_BYTES, PRELOAD_CHUNK_REQUESTS};
+use crate::limits::{PRELOAD_CHUNK_BYTES, PRELOAD_CHUNK_REQUESTS, SILENCE};
 use crate::workload::pool::asking;
 use crate::workload::{Operation, Template, Workload, value, wire};
 
@@ -47,20 +49,33 @@ fn load(
     push: impl Fn(&mut Vec<u8>, u32),
 ) -> Result<(), LabError> {
     let mut link = target.link(workload.protocol)?;
+    link.set_patience(SILENCE)?;
     let mut requests = Vec::with_capacity(2 * PRELOAD_CHUNK_BYTES);
+    let mut ends = Vec::new();
     let mut replies = Vec::new();
     let mut next = 0;
     while next < workload.keys {
         requests.clear();
+        ends.clear();
         let first = next;
         while next < workload.keys
             && requests.len() < PRELOAD_CHUNK_BYTES
             && ((next - first) as usize) < PRELOAD_CHUNK_REQUESTS
         {
             push(&mut requests, next);
+            ends.push(requests.len());
             next += 1;
         }
-        send_all(&mut link, &requests)?;
+        // Memcached goes to sleep over what is left of a record after a value that it waited for:
+        // with TLS a request has records of its own.
+        if matches!(link, Link::Plain(_)) {
+            ends = vec![requests.len()];
+        }
+        let mut from = 0;
+        for &end in &ends {
+            send_all(&mut link, &requests[from..end])?;
+            from = end;
+        }
         read_replies(&mut link, &mut replies, workload, first, next)?;
         if crate::interrupt::asked() {
             return Err(LabError::Interrupted);
@@ -95,13 +110,16 @@ fn read_replies(
     let mut id = first;
     let mut stream = Stream::new(workload.protocol);
     held.clear();
+    let mut heard = Instant::now();
     while id < end {
         let got = match link.receive(&mut chunk[..], None) {
             Ok(got) if got.count == 0 => return Err(link.closed()),
             Ok(got) => got.count,
-            Err(Errno::INTR | Errno::AGAIN) => continue,
+            Err(Errno::INTR | Errno::AGAIN) if heard.elapsed() < SILENCE => continue,
+            Err(Errno::AGAIN) => return Err(LabError::Silent { seconds: SILENCE.as_secs() }),
             Err(error) => return Err(link.failed(DOING, error)),
         };
+        heard = Instant::now();
         held.extend_from_slice(&chunk[..got]);
         let mut at = 0;
         // Replies to writes are short, so one that is not all here is simply read again.
