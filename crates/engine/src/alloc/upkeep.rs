@@ -10,8 +10,10 @@ use crate::arena::header::{COLLAPSE_CURSOR_AT, COLLAPSE_REFUSALS_AT};
 use crate::arena::layout::{EXTENT, STEP, STEPS_PER_EXTENT, SYSTEM_PAGE};
 use crate::sync::atomics::Ordering::Relaxed;
 
-/// A store of fewer extents than this grows by less than one, and so does one that has less to go.
+/// A store of fewer extents than this grows by less than one.
 const WHOLE_EXTENTS_FROM: u32 = 8;
+/// So does one that has less to go than this: what still fits at the limit is counted in steps.
+const STEPS_BEFORE_LIMIT: u64 = 64 << 20;
 
 /// What one call of [`Allocator::collapse_step`] did.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -65,8 +67,7 @@ impl Allocator {
     fn claim_extent(&self) -> Option<u32> {
         let _held = self.heap_lock();
         let known = self.known_extents();
-        let left = self.arena.uncommitted();
-        if known < WHOLE_EXTENTS_FROM || left < u64::from(WHOLE_EXTENTS_FROM) * EXTENT {
+        if known < WHOLE_EXTENTS_FROM || self.arena.uncommitted() < STEPS_BEFORE_LIMIT + EXTENT {
             return None;
         }
         let is_bare = |extent: &u32| {
