@@ -71,9 +71,9 @@ impl Options {
             self.rounds
         );
         println!(
-            "| beside | store | p50 us | p99 us | quiet p99 us | p99 of quiet | p99.9 us | late p99 us | server busy | MiB resident |"
+            "| beside | store | p50 us | p99 us of 0.1 s | in the quiet | ratio | p99 us | ratio to quiet | late p99 us | server busy | MiB resident |"
         );
-        println!("|---|---|---|---|---|---|---|---|---|---|");
+        println!("|---|---|---|---|---|---|---|---|---|---|---|");
         let mut besides: Vec<&str> = Vec::new();
         for window in &windows {
             if !besides.contains(&window.beside.as_str()) {
@@ -97,23 +97,26 @@ fn row(windows: &[Window], beside: &str, store: &str) {
     let (these, quiet) = (of(false), of(true));
     let middle = |figure: &dyn Fn(&Window) -> f64| median(these.iter().map(|one| figure(one)));
     let p99 = |of: &[&Window]| of.iter().map(|one| one.p99_us).collect::<Vec<_>>();
+    let slice = |of: &[&Window]| of.iter().map(|one| one.slice_p99_us).collect::<Vec<_>>();
     // Each beside the quiet window before it: what the machine does from minute to minute is in both.
-    let ratio = Estimate::of_ratio(&p99(&these), &p99(&quiet));
+    let ratio = |of: &dyn Fn(&[&Window]) -> Vec<f64>| {
+        let ratio = Estimate::of_ratio(&of(&these), &of(&quiet));
+        format!("{:.2} ({:.2} to {:.2})", ratio.value, ratio.low, ratio.high)
+    };
     println!(
-        "| {beside} | {store} | {:.0} | {:.0} | {:.0} | {:.2} ({:.2} to {:.2}) | {:.0} | {:.0} | {:.0} % | {:.0} |",
+        "| {beside} | {store} | {:.0} | {:.0} | {:.0} | {} | {:.0} | {} | {:.0} | {:.0} % | {:.0} |",
         middle(&|one| one.p50_us),
-        middle(&|one| one.p99_us),
-        median(p99(&quiet)),
-        ratio.value,
-        ratio.low,
-        ratio.high,
-        middle(&|one| one.p999_us),
+        median(slice(&these)),
+        median(slice(&quiet)),
+        ratio(&slice),
+        median(p99(&these)),
+        ratio(&p99),
         middle(&|one| one.late_p99_us),
         100.0 * middle(&|one| one.server_busy),
         middle(&|one| one.resident_mib),
     );
     let unanswered: u64 = these.iter().map(|one| one.unanswered).sum();
     if unanswered > 0 {
-        println!("| | | {unanswered} requests were never answered | | | | | | | |");
+        println!("| | | {unanswered} requests were never answered | | | | | | | | |");
     }
 }
