@@ -244,14 +244,21 @@ fn a_flood_of_tiny_records_keeps_nobody_waiting() {
     flooding.join().unwrap();
 }
 
-#[test]
-fn refreshed_certificates_are_for_new_connections() {
-    let mut certificates = Certificates::new();
-    let house = house(&certificates, &["tls-auth-clients no"]);
+/// A house whose files were renewed behind its back, a client from before, and what makes another
+/// that believes the old authority alone.
+fn renewed(certificates: &mut Certificates) -> (House, Client, rustls::ClientConfig) {
+    let house = house(certificates, &["tls-auth-clients no"]);
     let mut before = connect(&house, certificates.client(false));
     ask(&mut before, b"PING\r\n", b"+PONG\r\n");
     let old = certificates.client(false);
     certificates.renew();
+    (house, before, old)
+}
+
+#[test]
+fn refreshed_certificates_are_for_new_connections() {
+    let mut certificates = Certificates::new();
+    let (house, mut before, old) = renewed(&mut certificates);
     let mut memcache = house.client_of(Door::Memcached);
     memcache.ask("refresh_certs\r\n", "OK\r\n");
     let mut after = connect(&house, certificates.client(false));
@@ -270,11 +277,7 @@ fn refreshed_certificates_are_for_new_connections() {
 #[test]
 fn config_set_is_for_new_connections() {
     let mut certificates = Certificates::new();
-    let house = house(&certificates, &["tls-auth-clients no"]);
-    let mut before = connect(&house, certificates.client(false));
-    ask(&mut before, b"PING\r\n", b"+PONG\r\n");
-    let old = certificates.client(false);
-    certificates.renew();
+    let (house, mut before, old) = renewed(&mut certificates);
     let place = certificates.folder.display().to_string();
     let renew = format!("CONFIG SET tls-cert-file {place}/server.crt\r\n");
     ask(&mut before, renew.as_bytes(), b"+OK\r\n");
