@@ -112,13 +112,17 @@ impl Extent {
         !self.used & units_of_steps(ALL_STEPS & !self.pending)
     }
 
-    /// As [`Extent::obtainable`], with what is being committed ahead.
+    /// As [`Extent::obtainable`], with the steps that are being committed ahead. Not with a whole
+    /// extent: a huge page may take 7 ms, too long to be waited for, and comes far from the limit only.
     pub fn obtainable_soon(&self) -> u128 {
         if self.flags & DRAINING != 0 {
             return 0;
         }
         // What somebody commits for its own use has units in use already.
-        let others = self.pending & steps_of_units(self.used);
+        let others = match self.pending {
+            ALL_STEPS => ALL_STEPS,
+            pending => pending & steps_of_units(self.used),
+        };
         !self.used & units_of_steps(ALL_STEPS & !others)
     }
 

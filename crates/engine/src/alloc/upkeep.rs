@@ -99,8 +99,8 @@ impl Allocator {
     /// Commits a claimed extent, as a huge page if the system has one. False: it has no memory.
     fn commit_extent(&self, extent: u32) -> bool {
         let start = self.arena.layout().extent_start(extent);
-        // The system makes one huge page of what has a page already, and clears the rest of it: a
-        // tenth of the time that 512 small ones take, and nothing to be copied together later.
+        // The system makes one huge page of what has a page already, and clears the rest of it:
+        // nothing has to be copied together later.
         let is_huge = self.arena.commit_charged(start, SYSTEM_PAGE).is_ok()
             && self.arena.collapse(start, EXTENT).is_ok();
         let done = is_huge || self.commit_steps(extent, ALL_STEPS);

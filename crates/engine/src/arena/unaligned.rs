@@ -19,8 +19,8 @@ use core::arch::asm;
 use core::arch::x86_64::__m128i;
 use std::mem::MaybeUninit;
 
-/// Values from this size on are stored past the cache: that takes half the time, since no line is
-/// read before it is written, and leaves in the cache what is asked for more often.
+/// Values from this size on are stored past the cache: that takes two thirds of the time, since no
+/// line is read before it is written, and leaves in the cache what is asked for more often.
 const STREAM_BYTES_MIN: usize = 32 << 10;
 
 /// Bytes that the mapping reserves, see `Words::run`.
