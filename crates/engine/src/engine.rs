@@ -10,6 +10,7 @@ use crate::departure::Hook;
 use crate::ghosts::Ghosts;
 use crate::graveyard::Buried;
 use crate::hash::Hasher;
+use crate::incoming::Expected;
 use crate::index::read::View;
 use crate::journal::{ChangeReader, Delivery, Journal, Ring};
 use crate::large::Order;
@@ -110,6 +111,7 @@ pub struct Engine {
     cuts: CutState,
     graveyard: Mutex<Vec<Buried>>,
     leases: Leases,
+    expected: Expected,
     ghosts: Ghosts,
     trial: Trial,
     large: Order,
@@ -166,6 +168,7 @@ impl Engine {
             cuts: CutState::default(),
             graveyard: Mutex::default(),
             leases: Leases::default(),
+            expected: Expected::default(),
             ghosts: Ghosts::default(),
             trial: Trial::default(),
             large: Order::default(),
@@ -326,6 +329,10 @@ impl Engine {
 
     pub(crate) fn graveyard(&self) -> &Mutex<Vec<Buried>> {
         &self.graveyard
+    }
+
+    pub(crate) fn expected(&self) -> &Expected {
+        &self.expected
     }
 
     pub(crate) fn leases(&self) -> &Leases {

@@ -37,7 +37,8 @@ pub(crate) struct Leases(Mutex<List>);
 #[derive(Debug, Default)]
 struct List {
     lent: Vec<Lent>,
-    /// Blocks whose leases have ended after they were given back, with their bytes.
+    /// Blocks whose leases have ended after they were given back, and those of values that have not
+    /// come, with their bytes.
     ended: Vec<(u32, usize)>,
 }
 
@@ -87,6 +88,13 @@ impl Leases {
         {
             list.ended.push((reference, bytes));
         }
+    }
+}
+
+impl Leases {
+    /// Whoever looks next frees this block.
+    pub(crate) fn free_later(&self, reference: u32, bytes: usize) {
+        self.list().ended.push((reference, bytes));
     }
 }
 

@@ -10,6 +10,7 @@ use crate::counters::Counter;
 use crate::engine::Engine;
 use crate::guard::Guard;
 use crate::hand::age_of;
+use crate::incoming::Incoming;
 use crate::index::batch::TypicalBytes;
 use crate::index::bucket::META_FREQUENCY;
 use crate::index::read::{Hit, View};
@@ -31,6 +32,8 @@ pub struct Session {
     in_transaction: Cell<bool>,
     eviction_turn: Cell<usize>,
     typical_bytes: TypicalBytes,
+    /// The value that has been received for the item that is about to be stored.
+    offered: RefCell<Option<Incoming>>,
     /// Bytes in use at the last maintenance, and how much is committed ahead.
     pub(crate) growth: Cell<(u64, u64)>,
 }
@@ -45,6 +48,7 @@ impl Session {
             in_transaction: Cell::new(false),
             eviction_turn: Cell::new(0),
             typical_bytes: TypicalBytes::default(),
+            offered: RefCell::new(None),
             growth: Cell::new((0, 0)),
         })
     }
@@ -352,6 +356,16 @@ impl Session {
     fn give(&self, reference: u32, bytes: usize, kind: PageKind) {
         let block = Ref::from_raw(reference).expect("a block has a place");
         self.engine.allocator().free(&self.slot, block, bytes, kind);
+    }
+
+    /// Has a received value at hand for the store to come; what was at hand before.
+    pub(crate) fn offer(&self, incoming: Option<Incoming>) -> Option<Incoming> {
+        self.offered.replace(incoming)
+    }
+
+    /// What is true of the received value at hand; false if there is none.
+    pub(crate) fn offered(&self, is: impl FnOnce(&Incoming) -> bool) -> bool {
+        self.offered.borrow().as_ref().is_some_and(is)
     }
 
     pub(crate) fn slot(&self) -> &SessionSlot {

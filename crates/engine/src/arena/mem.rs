@@ -85,6 +85,15 @@ impl<'a> Mem<'a> {
         // SAFETY: the caller promises what `Words::lent` asks for.
         unsafe { self.words.lent(at as u64, len) }
     }
+
+    /// Room for the kernel to store to.
+    ///
+    /// # Safety
+    /// As for [`Words::room`].
+    pub unsafe fn room(self, at: usize, len: usize) -> &'a mut [u8] {
+        // SAFETY: the caller promises what `Words::room` asks for.
+        unsafe { self.words.room(at as u64, len) }
+    }
 }
 
 impl Mem<'_> {

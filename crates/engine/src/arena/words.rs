@@ -110,6 +110,21 @@ impl Words {
         unsafe { std::slice::from_raw_parts(at, len) }
     }
 
+    /// Room of `len` bytes at an offset, for the kernel to store to.
+    ///
+    /// # Safety
+    /// The bytes lie in a block that is the caller's alone while the result lives, which must not
+    /// be read: late readers of the block's former item may still load from it.
+    #[allow(clippy::mut_from_ref)]
+    pub unsafe fn room(&self, offset: u64, len: usize) -> &mut [u8] {
+        let end = offset.checked_add(len as u64);
+        assert!(end.is_some_and(|end| end <= self.layout.len), "bytes outside of the arena");
+        let at = self.base.as_ptr().wrapping_add(offset as usize);
+        // SAFETY: the bytes lie within the mapping, which lives as long as `self` and is filled
+        // with something from the beginning; the caller promises that nobody else has them.
+        unsafe { std::slice::from_raw_parts_mut(at, len) }
+    }
+
     /// Where `len` bytes at an offset begin, cut to what the mapping reserves (see `map.rs`).
     #[cfg(all(target_arch = "x86_64", not(any(miri, shuttle, loom))))]
     #[inline(always)]

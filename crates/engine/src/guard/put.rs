@@ -97,6 +97,13 @@ impl<'s> Guard<'s> {
             return Ok(Stored { replaced: true, unique: 0 });
         }
         let unique = if plan.head.has_ext() && put.unique { self.new_unique(&target) } else { 0 };
+        let bytes = plan.head.size();
+        // A value that was received where it shall lie stays there.
+        let received = self.session.take_received(&plan.head, plan.value[0]);
+        let reference = match received {
+            Some(reference) => reference,
+            None => self.session.take_item(bytes)?,
+        };
         let parts = ItemParts {
             head: plan.head,
             int: plan.int,
@@ -105,10 +112,8 @@ impl<'s> Guard<'s> {
             client_flags: plan.client_flags,
             used_s: (self.now / 1000) as u32,
             key: key.bytes,
-            value: plan.value,
+            value: if received.is_some() { [b"", b"", b""] } else { plan.value },
         };
-        let bytes = plan.head.size();
-        let reference = self.session.take_item(bytes)?;
         write_item(self.session.mem(), reference as usize * 8, &parts);
         match &spot {
             Some(spot) => self.replace(&target, spot, reference, &plan.head, plan.deadline),

@@ -32,11 +32,14 @@ impl Session {
     /// the answer of `noeviction`, or of a policy that has nothing left to evict.
     #[inline]
     pub fn make_room(&self, bytes: usize, now: Millis) -> Result<(), StoreError> {
+        if self.has_ample_room(bytes) { Ok(()) } else { self.make_room_slowly(bytes, now) }
+    }
+
+    /// Whether nothing must go for so many bytes.
+    #[inline]
+    pub(crate) fn has_ample_room(&self, bytes: usize) -> bool {
         let growth = self.engine().arena().uncommitted();
-        if growth >= 2 * bytes as u64 + AMPLE_BYTES {
-            return Ok(());
-        }
-        if self.has_room(bytes) { Ok(()) } else { self.make_room_slowly(bytes, now) }
+        growth >= 2 * bytes as u64 + AMPLE_BYTES || self.has_room(bytes)
     }
 
     pub(crate) fn has_room(&self, bytes: usize) -> bool {
@@ -94,6 +97,9 @@ impl Session {
     fn make_room_slowly(&self, bytes: usize, now: Millis) -> Result<(), StoreError> {
         let engine = self.engine();
         let arena = engine.arena();
+        if self.holds_received(bytes) && !self.is_above_limit() {
+            return Ok(());
+        }
         // Blocks that other sessions keep in reserve count for nothing while memory is short.
         self.slot().flush();
         let stored = engine.item_count().max(1);
