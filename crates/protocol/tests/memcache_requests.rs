@@ -3,7 +3,9 @@
 
 use dolium_protocol::memcache::meta::{self, KeyBuffer};
 use dolium_protocol::memcache::text::{Command, StoreVerb};
-use dolium_protocol::memcache::{Limits, ParseState, Parsed, Request, parse};
+use dolium_protocol::memcache::{
+    Limits, ParseState, Parsed, Refusal, Request, announced, binary, parse, received,
+};
 use proptest::prelude::*;
 
 /// What a server makes of a stream, one text a request; refusals in their own words.
@@ -282,6 +284,58 @@ fn says_how_many_bytes_a_big_value_needs() {
     let whole = [&line[..], &[b'v'; 1_000_000], b"\r\n"].concat();
     let answer = parse(&whole, &Limits::default(), &mut state);
     assert!(matches!(answer, Parsed::Complete { consumed, .. } if consumed == need_at_least));
+}
+
+#[test]
+fn a_value_that_was_received_apart_makes_the_same_request() {
+    let limits = Limits::default();
+    for line in [
+        "set k 7 60 5\r\n",
+        "set k 7 60 5\n",
+        "  add k 7 60 5 noreply\r\n",
+        "cas k 0 0 5 9\r\n",
+        "append k 0 0 5\r\n",
+        "ms a2V5 5 b T60 F7 c q\r\n",
+    ] {
+        let line = line.as_bytes();
+        let mut state = ParseState::new();
+        assert_eq!(announced(line, &limits, &state), None, "nobody has looked yet");
+        let begun = [line, b"val"].concat();
+        let answer = parse(&begun, &limits, &mut state);
+        assert!(matches!(answer, Parsed::Incomplete { .. }));
+        let told = announced(&begun, &limits, &state).expect("a store");
+        assert_eq!((told.line, told.len), (line.len(), 5));
+        let whole = [line, b"value\r\n"].concat();
+        assert_eq!(received(line, b"value", b"\r\n", &limits), Some(one(&whole)));
+        let bad = received(line, b"value", b"e\r", &limits);
+        let refusal = Refusal::BadDataChunk;
+        assert!(matches!(bad, Some(Request::Refused { refusal: got, .. }) if got == refusal));
+        let narrow = Limits { value_bytes_max: 4, ..limits };
+        let refused = received(line, b"value", b"\r\n", &narrow);
+        let is_too_large =
+            matches!(refused, Some(Request::TooLarge { .. } | Request::MetaTooLarge { .. }));
+        assert!(is_too_large, "{refused:?}");
+    }
+    let mut state = ParseState::new();
+    assert!(matches!(parse(b"get k", &limits, &mut state), Parsed::Incomplete { .. }));
+    assert_eq!(announced(b"get k", &limits, &state), None, "no value is to come");
+    assert_eq!(received(b"get k\r\n", b"", b"\r\n", &limits), None);
+}
+
+#[test]
+fn a_binary_request_says_what_is_to_come() {
+    let mut bytes = vec![0x80, 1, 0, 1, 8, 0, 0, 0, 0, 0, 0, 14, 0, 0, 0, 0];
+    bytes.extend([0; 8]);
+    bytes.extend(*b"\0\0\0\x07\0\0\0\x3ckvalue");
+    let told = binary::announced(&bytes[..33], &Limits::default()).expect("a store");
+    assert_eq!((told.fixed, told.len, told.request.key), (33, 5, &b"k"[..]));
+    let binary::Parsed::Complete { request, consumed } = binary::parse(&bytes, &Limits::default())
+    else {
+        panic!("it is whole");
+    };
+    assert_eq!(consumed, bytes.len());
+    assert_eq!(binary::Request { value: b"value", ..told.request }, request);
+    assert!(binary::announced(&bytes[..32], &Limits::default()).is_err(), "the key is missing");
 }
 
 proptest! {

@@ -1,6 +1,7 @@
 //! One client's connection, as the thread that owns it keeps it.
 
 use crate::clients::{Card, Token};
+use crate::incoming::Incoming;
 use crate::listener::Door;
 use crate::outlet::Loans;
 use crate::transport::Transport;
@@ -51,6 +52,8 @@ pub struct Connection {
     pub memcache: dolium_commands::memcache::Client,
     /// Bytes of requests that have not run: an unfinished one, or all while held.
     pub input: Vec<u8>,
+    /// A large value on its way into its item; what comes next belongs to it.
+    pub incoming: Option<Box<Incoming>>,
     /// Requests that were parsed when the connection was held; they go before `input`.
     pub held: Vec<u8>,
     /// Output that the peer had no room for, and how much of it has been sent since.
@@ -186,11 +189,22 @@ impl Connection {
     /// Puts requests that were parsed and then held back in front of the input, to be parsed anew.
     pub fn restore_held(&mut self) {
         if !self.held.is_empty() {
+            // A value that was begun meanwhile is of a later request, and waits for its turn.
+            if let Some(incoming) = self.incoming.take() {
+                incoming.copy_to(&incoming.end, &mut self.held);
+            }
             self.held.append(&mut self.input);
             self.input = std::mem::take(&mut self.held);
             self.parse.reset();
             self.memcache_parse = memcache::ParseState::new();
             self.http_parse = http::ParseState::new();
+        }
+    }
+
+    /// A value that has stopped coming frees its item's place: what there is of it is input again.
+    pub fn give_up_incoming(&mut self) {
+        if let Some(incoming) = self.incoming.take() {
+            incoming.copy_to(&incoming.end, &mut self.input);
         }
     }
 

@@ -15,6 +15,7 @@ pub mod config;
 pub mod connection;
 mod host;
 pub mod housekeeping;
+pub mod incoming;
 pub mod lifecycle;
 pub mod limits;
 pub mod listener;

@@ -24,6 +24,9 @@ pub const BATCH_BYTES: usize = 16 * 1024;
 pub const EVENTS_PER_WAIT: usize = 128;
 /// Unfinished input longer than this is received straight into the connection's own buffer.
 pub const LEFTOVER_COPY_MAX: usize = 32 * 1024;
+/// What is received behind a large value that goes into its item, and before it is known where a
+/// next one begins: a line, mostly; more of a value would have to be moved.
+pub const BEYOND_VALUE_BYTES: usize = 2048;
 /// Room beyond the announced size of a request: what comes is less than there is room for, which
 /// says that there is no more without another system call.
 pub const SHORT_READ_ROOM: usize = 64;
@@ -53,7 +56,8 @@ pub const SAMPLE_ALWAYS_UP_TO: usize = 4;
 pub const DESCRIPTORS_RESERVED: u64 = 64;
 /// How soon a large request that found no room in the budget of buffers asks again.
 pub const BUDGET_RETRY_MS: u64 = 5;
-/// How long a client may send nothing of a large request while others wait for its room.
+/// How long a client may send nothing of a large request while others wait for its room, or of a
+/// value that goes into its item.
 pub const LARGE_REQUEST_STALL_MS: u64 = 10_000;
 /// How long a listener rests after the process ran out of descriptors.
 pub const ACCEPT_REST_MS: u64 = 100;

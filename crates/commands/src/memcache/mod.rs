@@ -19,6 +19,7 @@ pub mod dump;
 pub mod events;
 mod exptime;
 mod flush;
+pub mod foresee;
 mod meta;
 mod meta_change;
 mod meta_get;

@@ -20,5 +20,7 @@ pub mod text;
 pub mod write;
 
 pub use line::{Keys, Words};
-pub use parse::{Limits, ParseState, Parsed, Request, parse};
+pub use parse::{
+    Announced, BLOCK_END, Limits, ParseState, Parsed, Request, announced, parse, received,
+};
 pub use refusal::Refusal;

@@ -78,6 +78,53 @@ impl ParseState {
     }
 }
 
+/// A store whose line has come, and whose value is on its way.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Announced<'a> {
+    /// With an empty value.
+    pub request: Request<'a>,
+    /// Bytes of the line, with its end.
+    pub line: usize,
+    /// Bytes of the value, without what ends it.
+    pub len: usize,
+}
+
+/// Bytes that end a data block.
+pub const BLOCK_END: &[u8; 2] = b"\r\n";
+
+/// What the line says for which `parse` has answered [`Parsed::Incomplete`], if it is a store's.
+pub fn announced<'a>(
+    input: &'a [u8],
+    limits: &Limits,
+    state: &ParseState,
+) -> Option<Announced<'a>> {
+    if state.awaited == 0 {
+        return None;
+    }
+    let line = state.searched + 1;
+    let len = state.awaited.checked_sub(line + BLOCK_END.len())?;
+    let request = received(input.get(..line)?, b"", BLOCK_END, limits)?;
+    Some(Announced { request, line, len })
+}
+
+/// The request of a line (with its end) whose value was received apart, and after it `end`. Where
+/// the limits have become narrower meanwhile it is refused. `None`: it is no store's line.
+pub fn received<'a>(
+    line: &'a [u8],
+    value: &'a [u8],
+    end: &[u8],
+    limits: &Limits,
+) -> Option<Request<'a>> {
+    let line = line.strip_suffix(b"\n")?;
+    let data = (end == BLOCK_END).then_some(value);
+    match understand(strip_return(line), limits) {
+        Understood::Store(line) => Some(line.with_data(data)),
+        Understood::MetaSet(line) => Some(line.with_data(data)),
+        Understood::Skip { request, .. } => Some(request),
+        _ => None,
+    }
+}
+
 /// What a line says.
 pub(crate) enum Understood<'a> {
     /// All of it.
@@ -245,8 +292,14 @@ fn is_line_too_long(line: &[u8]) -> bool {
 impl<'a> StoreLine<'a> {
     #[inline]
     fn with_block(self, block: &'a [u8]) -> Request<'a> {
+        self.with_data(block.strip_suffix(BLOCK_END))
+    }
+
+    /// `None`: it does not end as it must.
+    #[inline]
+    fn with_data(self, data: Option<&'a [u8]>) -> Request<'a> {
         let Self { verb, key, flags, exptime, noreply, .. } = self;
-        match block.strip_suffix(b"\r\n") {
+        match data {
             Some(data) => {
                 Request::Text(text::Command::Store { verb, key, flags, exptime, data, noreply })
             }
@@ -257,8 +310,13 @@ impl<'a> StoreLine<'a> {
 
 impl<'a> MetaLine<'a> {
     fn with_block(self, block: &'a [u8]) -> Request<'a> {
+        self.with_data(block.strip_suffix(BLOCK_END))
+    }
+
+    /// `None`: it does not end as it must.
+    fn with_data(self, data: Option<&'a [u8]>) -> Request<'a> {
         let Self { key, flags, .. } = self;
-        match block.strip_suffix(b"\r\n") {
+        match data {
             Some(data) => Request::Meta(meta::Command { verb: meta::Verb::Set, key, flags, data }),
             None => Request::Refused { refusal: Refusal::BadDataChunk, noreply: false },
         }

@@ -139,6 +139,7 @@ impl Reactor {
             memcache_parse: Default::default(),
             memcache: memcache::Client { id, fd, authenticated: may_all, ..Default::default() },
             input: Vec::new(),
+            incoming: None,
             held: Vec::new(),
             output: Vec::new(),
             sent: 0,

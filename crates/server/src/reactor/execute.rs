@@ -107,6 +107,7 @@ impl Reactor {
                     Request::MemcacheBinary { is_write } => {
                         stage.run_memcache_binary(connection, entry, *is_write);
                     }
+                    Request::Received => stage.run_received(connection, entry),
                     Request::Http { is_write } => stage.run_http(connection, entry, *is_write),
                     Request::Continue => stage.out.extend_from_slice(http::CONTINUE),
                     Request::Broken(broken) => answer_broken(connection, broken, stage.out),

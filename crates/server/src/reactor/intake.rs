@@ -18,9 +18,14 @@ impl Reactor {
         if connection.hold != Hold::No || connection.at_end {
             return;
         }
+        if connection.incoming.is_some() {
+            self.run_batch();
+            return self.turn_incoming(token);
+        }
         let begun = connection.input.len();
+        let receives_into_items = connection.receives_into_items();
         let is_large = begun > LEFTOVER_COPY_MAX || connection.reserved > 0;
-        if is_large || self.takes_large_input(token) {
+        if is_large || !receives_into_items && self.takes_large_input(token) {
             self.run_batch();
             return self.turn_own_buffer(token);
         }
@@ -38,7 +43,10 @@ impl Reactor {
             hot[start..end].copy_from_slice(&connection.input);
             connection.input = Vec::new();
             if connection.readable {
-                let room_end = hot.len().min(end + READ_BYTES_PER_TURN);
+                // What comes next is a large value's line, most likely.
+                let is_line = receives_into_items && connection.expects_large;
+                let most = if is_line { BEYOND_VALUE_BYTES } else { READ_BYTES_PER_TURN };
+                let room_end = hot.len().min(end + most);
                 let result = connection.transport.receive(&mut hot[end..room_end]);
                 let n = note_receipt(connection, result, room_end - end);
                 self.server.statistics.threads[self.thread].bytes_in.add(n as u64);
@@ -129,10 +137,15 @@ impl Reactor {
     }
 
     /// Keeps what was not parsed until more of it has come, and sees to the connection's next turn.
-    fn keep_rest(&mut self, token: Token, rest: &[u8], need: usize) {
+    pub(super) fn keep_rest(&mut self, token: Token, rest: &[u8], need: usize) {
         let Some(connection) = self.slab.get(token) else { return };
         let len = connection.input.len() + rest.len();
-        connection.expects_large |= need > LEFTOVER_COPY_MAX;
+        connection.expects_large = need > LEFTOVER_COPY_MAX
+            || connection.expects_large && !connection.receives_into_items();
+        if need > LEFTOVER_COPY_MAX && self.begins_value(token, rest) {
+            return self.go_on(token);
+        }
+        let Some(connection) = self.slab.get(token) else { return };
         let mut is_starved = false;
         // Room for all of it first: growing later would copy what is there.
         if need > LEFTOVER_COPY_MAX && need > connection.input.capacity() {
@@ -193,7 +206,11 @@ fn room_beyond(len: usize, need: usize) -> usize {
 }
 
 /// Notes what a receive means for the connection; how many bytes came.
-fn note_receipt(connection: &mut Connection, result: std::io::Result<usize>, room: usize) -> usize {
+pub(super) fn note_receipt(
+    connection: &mut Connection,
+    result: std::io::Result<usize>,
+    room: usize,
+) -> usize {
     match result {
         Ok(0) => {
             connection.readable = false;

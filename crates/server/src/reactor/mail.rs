@@ -77,7 +77,7 @@ impl Reactor {
         }
     }
 
-    /// Once a second: idle clients go, and those that have been over a soft limit for too long.
+    /// Once a second: idle clients go, values that have stopped coming leave their items, and those that have been over a soft limit for too long.
     fn tick(&mut self) {
         let counters = &self.server.statistics.threads[self.thread];
         self.published.update(&self.session, counters);
@@ -85,6 +85,11 @@ impl Reactor {
         for token in self.slab.tokens() {
             let Some(connection) = self.slab.get(token) else { continue };
             let idle = self.now.saturating_sub(connection.last_ms);
+            if idle > LARGE_REQUEST_STALL_MS && connection.incoming.is_some() {
+                connection.give_up_incoming();
+                self.count_buffers(token);
+            }
+            let Some(connection) = self.slab.get(token) else { continue };
             let may_idle = connection.client.subscriptions() > 0
                 || matches!(connection.hold, Hold::Pause | Hold::Wait | Hold::Feed);
             if timeout_ms != 0 && idle > timeout_ms && !may_idle {

@@ -16,6 +16,7 @@ mod feed;
 mod intake;
 mod mail;
 mod parse;
+mod receive;
 mod request;
 mod settle;
 mod slab;

@@ -36,9 +36,30 @@ impl Reactor {
         start: usize,
         end: usize,
     ) -> Progress {
+        self.parse_after(token, input, (start, end), false)
+    }
+
+    /// As `parse`, of what came behind a request of this turn that has run already: what that
+    /// answered is sent with the rest.
+    pub(super) fn parse_more(
+        &mut self,
+        token: Token,
+        input: &[u8],
+        start: usize,
+        end: usize,
+    ) -> Progress {
+        self.parse_after(token, input, (start, end), true)
+    }
+
+    fn parse_after(
+        &mut self,
+        token: Token,
+        input: &[u8],
+        (start, end): (usize, usize),
+        mut gathered: bool,
+    ) -> Progress {
         let mut at = start;
         let mut need = 0;
-        let mut gathered = false;
         if let Some(connection) = self.slab.get(token) {
             connection.taken = 0;
         }

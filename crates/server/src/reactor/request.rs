@@ -16,7 +16,10 @@ pub enum Request {
     MemcacheBinary {
         is_write: bool,
     },
-    /// The same.
+    /// A store of either protocol whose value lies in its item already (`Connection::incoming`);
+    /// in the input is what ended it.
+    Received,
+    /// As `Memcache`.
     Http {
         is_write: bool,
     },

@@ -4,6 +4,7 @@ use super::batch::Entry;
 use crate::attach::publish;
 use crate::clock::Stopwatch;
 use crate::connection::{Closing, Connection, Hold, Sent};
+use crate::incoming::Incoming;
 use crate::limits::*;
 use crate::outlet::Loans;
 use crate::server::Server;
@@ -15,6 +16,7 @@ use dolium_commands::http::{self as http_commands, HttpContext};
 use dolium_commands::memcache::{self as memcache_commands, McContext};
 use dolium_commands::outlet::Outlet;
 use dolium_engine::{Fetch, Session};
+use dolium_protocol::memcache::binary::{Announced, Request as BinaryRequest};
 use dolium_protocol::resp::{ArgVec, Args};
 use dolium_protocol::{http, memcache};
 use std::sync::atomic::Ordering::Relaxed;
@@ -167,6 +169,44 @@ impl Stage<'_> {
         };
         let flow = memcache_commands::run(&mut context, &request);
         self.finish_memcache(connection, flow, is_write);
+    }
+
+    /// A store whose value has been received into its item.
+    pub fn run_received(&mut self, connection: &mut Connection, entry: &Entry) {
+        let Some(incoming) = connection.incoming.take() else { return };
+        let end = &self.input[entry.start..entry.end];
+        if self.must_wait(connection, |_| true) {
+            if !connection.is_closing() {
+                incoming.copy_to(end, &mut connection.held);
+            }
+            return;
+        }
+        let mut context = McContext {
+            session: self.session,
+            server: self.server,
+            tally: &self.counters.tally,
+            client: &mut connection.memcache,
+            watched: self.server.memcached.watchers.mask(),
+            db: MEMCACHE_DB,
+            now: self.now,
+            out: self.out,
+            outlet: None,
+        };
+        let Incoming { line, value, is_binary, .. } = *incoming;
+        let flow = self.session.with_received(value, |value| match is_binary {
+            true => {
+                let request = match memcache::binary::announced(&line, self.memcache_limits) {
+                    Ok(Announced { request, .. }) => BinaryRequest { value, ..request },
+                    // The limits have become narrower meanwhile.
+                    Err(memcache::binary::Parsed::Complete { request, .. }) => request,
+                    Err(_) => return None,
+                };
+                Some(memcache_commands::run_binary(&mut context, &request))
+            }
+            false => memcache::received(&line, value, end, self.memcache_limits)
+                .map(|request| memcache_commands::run(&mut context, &request)),
+        });
+        self.finish_memcache(connection, flow.expect("it was a store when it was announced"), true);
     }
 
     /// As `finish`; the request may have been the last that is read.

@@ -13,7 +13,7 @@ mod parse;
 pub mod status;
 mod write;
 
-pub use parse::{Operation, Parsed, Request, parse};
+pub use parse::{Announced, Operation, Parsed, Request, announced, parse};
 pub use status::Status;
 pub use write::{header, response};
 

@@ -89,14 +89,40 @@ pub enum Parsed<'a> {
     Close,
 }
 
+/// A request's fixed part, which says what is to come.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Announced<'a> {
+    /// With an empty value.
+    pub request: Request<'a>,
+    /// Bytes of header, extras and key.
+    pub fixed: usize,
+    /// Bytes of the value.
+    pub len: usize,
+}
+
 /// Reads one request.
 #[inline]
 pub fn parse<'a>(input: &'a [u8], limits: &Limits) -> Parsed<'a> {
+    match announced(input, limits) {
+        Ok(Announced { mut request, fixed, len }) => {
+            let Some(value) = input.get(fixed..fixed + len) else {
+                return Parsed::Incomplete { need_at_least: fixed + len };
+            };
+            request.value = value;
+            Parsed::Complete { request, consumed: fixed + len }
+        }
+        Err(parsed) => parsed,
+    }
+}
+
+/// Reads a request but for its value. `Err`: there is nothing to wait for, or more to come first.
+#[inline]
+pub fn announced<'a>(input: &'a [u8], limits: &Limits) -> Result<Announced<'a>, Parsed<'a>> {
     if input.first().is_some_and(|byte| *byte != MAGIC_REQUEST) {
-        return Parsed::Close;
+        return Err(Parsed::Close);
     }
     let Some((header, rest)) = input.split_first_chunk::<HEADER_BYTES>() else {
-        return Parsed::Incomplete { need_at_least: HEADER_BYTES };
+        return Err(Parsed::Incomplete { need_at_least: HEADER_BYTES });
     };
     let key_len = usize::from(u16::from_be_bytes([header[2], header[3]]));
     let extras_len = usize::from(header[4]);
@@ -116,7 +142,7 @@ pub fn parse<'a>(input: &'a [u8], limits: &Limits) -> Parsed<'a> {
     };
     let refused = |mut request: Request<'a>, status, close, skip, consumed| {
         request.operation = Operation::Refused { status, close, skip };
-        Parsed::Complete { request, consumed }
+        Err(Parsed::Complete { request, consumed })
     };
     if key_len + extras_len > body_len {
         return refused(request, Status::UnknownCommand, true, 0, HEADER_BYTES);
@@ -127,10 +153,10 @@ pub fn parse<'a>(input: &'a [u8], limits: &Limits) -> Parsed<'a> {
         return refused(request, Status::Invalid, true, 0, HEADER_BYTES);
     }
     let Some((extras, rest)) = rest.split_at_checked(extras_len) else {
-        return Parsed::Incomplete { need_at_least: fixed };
+        return Err(Parsed::Incomplete { need_at_least: fixed });
     };
-    let Some((key, rest)) = rest.split_at_checked(key_len) else {
-        return Parsed::Incomplete { need_at_least: fixed };
+    let Some((key, _)) = rest.split_at_checked(key_len) else {
+        return Err(Parsed::Incomplete { need_at_least: fixed });
     };
     request.key = key;
     let operation = match operation(header[1], extras, key, value_len) {
@@ -144,12 +170,8 @@ pub fn parse<'a>(input: &'a [u8], limits: &Limits) -> Parsed<'a> {
     if value_len > limits.value_bytes_max {
         return refused(request, Status::TooLarge, false, value_len, fixed);
     }
-    let Some(value) = rest.get(..value_len) else {
-        return Parsed::Incomplete { need_at_least: fixed + value_len };
-    };
-    request.value = value;
     request.operation = operation;
-    Parsed::Complete { request, consumed: fixed + value_len }
+    Ok(Announced { request, fixed, len: value_len })
 }
 
 /// Opcodes that answer only what is out of the ordinary.
