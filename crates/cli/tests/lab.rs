@@ -25,46 +25,47 @@ fn pid(child: &Child) -> Pid {
     Pid::from_raw(child.id() as i32).unwrap()
 }
 
-fn free_port() -> u16 {
-    std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port()
-}
-
-fn serve(port: u16) -> Ended {
-    let (port, other) = (port.to_string(), free_port().to_string());
+/// A server on a Unix socket in a folder of its own: of ports, another test's store could have taken
+/// one that was free a moment ago.
+fn serve() -> (Ended, PathBuf) {
+    let folder = std::env::temp_dir().join(format!("dolium-lab-served-{}", std::process::id()));
+    fs::create_dir_all(&folder).unwrap();
+    let socket = folder.join("redis");
     let child = Command::new(DOLIUM)
-        .args(["serve", "--port", &port, "--memcached-port", &other, "--http-port", "0"])
+        .args(["serve", "--port", "0", "--memcached-port", "0", "--http-port", "0"])
         .args(["--threads", "1", "--maxmemory", "256mb"])
+        .arg("--attach-socket")
+        .arg(folder.join("attach"))
+        .arg("--unixsocket")
+        .arg(&socket)
         .stdout(Stdio::null())
         .stderr(Stdio::null())
         .spawn()
         .unwrap();
     let server = Ended(child);
-    let begun = Instant::now();
-    while std::net::TcpStream::connect(format!("127.0.0.1:{port}")).is_err() {
-        assert!(begun.elapsed() < Duration::from_secs(20), "the server does not come up");
-        thread::sleep(Duration::from_millis(20));
-    }
-    server
+    wait_until("the server", || std::os::unix::net::UnixStream::connect(&socket).is_ok());
+    (server, folder)
 }
 
-fn load(port: u16, more: &[&str]) -> Output {
-    let port = port.to_string();
-    let options = ["lab", "load", "--port", &port, "--conns", "4", "--keys", "1000"];
-    Command::new(DOLIUM).args(options).args(["--seconds", "3"]).args(more).output().unwrap()
+fn load(socket: &Path, more: &[&str]) -> Output {
+    let options = ["lab", "load", "--conns", "4", "--keys", "1000", "--seconds", "3", "--unix"];
+    Command::new(DOLIUM).args(options).arg(socket).args(more).output().unwrap()
 }
 
 /// The number behind a label in what `lab load` prints.
 fn figure(output: &Output, label: &str) -> f64 {
     let text = String::from_utf8_lossy(&output.stdout);
     let line = text.lines().find(|line| line.trim_start().starts_with(label));
-    let line = line.unwrap_or_else(|| panic!("no {label} in {text}"));
+    let line = line.unwrap_or_else(|| {
+        panic!("no {label} in {text}{}", String::from_utf8_lossy(&output.stderr))
+    });
     line.split_ascii_whitespace().last().unwrap().parse().unwrap()
 }
 
 #[test]
 fn a_server_that_is_stopped_shows_in_an_open_loop_and_hides_in_a_closed_one() {
-    let port = free_port();
-    let server = serve(port);
+    let (server, folder) = serve();
+    let socket = folder.join("redis");
     let done = Arc::new(AtomicBool::new(false));
     let (over, stopped) = (Arc::clone(&done), pid(&server.0));
     let stopper = thread::spawn(move || {
@@ -75,11 +76,13 @@ fn a_server_that_is_stopped_shows_in_an_open_loop_and_hides_in_a_closed_one() {
             kill_process(stopped, Signal::CONT).unwrap();
         }
     });
-    let open = figure(&load(port, &["--rate", "2000"]), "p99 ");
+    let open = figure(&load(&socket, &["--rate", "2000"]), "p99 ");
     // Other tests may delay every request of a closed loop for a while: it has several chances.
-    let hidden = (0..6).any(|_| figure(&load(port, &["--no-load"]), "p99 ") < 20_000.0);
+    let hidden = (0..6).any(|_| figure(&load(&socket, &["--no-load"]), "p99 ") < 20_000.0);
     done.store(true, Ordering::Relaxed);
     stopper.join().unwrap();
+    drop(server);
+    fs::remove_dir_all(folder).unwrap();
     assert!(open >= 150_000.0, "open loop p99: {open} us");
     assert!(hidden, "no closed loop hid the stop");
 }
