@@ -31,7 +31,7 @@ pub use session::SessionSlot;
 pub use upkeep::Collapse;
 pub use usage::{ClassUsage, Usage};
 
-use crate::arena::header::{DRAIN_AT, FAULTS_AT};
+use crate::arena::header::{DRAIN_AT, FAULTS_AT, RELEASES_AT};
 use crate::arena::layout::UNIT_SHIFT;
 use crate::arena::{Arena, Ref};
 use crate::sync::atomics::Ordering;
@@ -85,6 +85,13 @@ impl Allocator {
     #[inline(always)]
     fn draining(&self) -> bool {
         self.arena.load32(DRAIN_AT, Ordering::Relaxed) != 0
+    }
+
+    /// Whether somebody is moving blocks or giving memory back to the system: what he has in his
+    /// hands is free soon, and counts as used until then.
+    pub(crate) fn has_memory_in_motion(&self) -> bool {
+        // Relaxed: seen late, it makes somebody wait for one turn more.
+        self.draining() || self.arena.load32(RELEASES_AT, Ordering::Relaxed) != 0
     }
 
     #[cold]

@@ -6,7 +6,7 @@ use super::extent::{
     ALL_STEPS, COLLAPSED, COLLAPSING, DRAINING, Extent, REFUSED, Summary, steps_of_units,
     units_of_steps,
 };
-use crate::arena::header::{COLLAPSE_CURSOR_AT, COLLAPSE_REFUSALS_AT};
+use crate::arena::header::{COLLAPSE_CURSOR_AT, COLLAPSE_REFUSALS_AT, RELEASES_AT};
 use crate::arena::layout::{EXTENT, STEP, STEPS_PER_EXTENT, SYSTEM_PAGE};
 use crate::sync::atomics::Ordering::Relaxed;
 
@@ -200,6 +200,8 @@ impl Allocator {
             e.pending |= steps;
             e.flags &= !(COLLAPSED | REFUSED);
         });
+        // Relaxed, as for `DRAIN_AT`.
+        self.arena.u32_at(RELEASES_AT).fetch_add(1, Relaxed);
         drop(held);
         let start = self.arena.layout().extent_start(extent);
         let mut gone = 0;
@@ -215,6 +217,7 @@ impl Allocator {
             e.pending &= !steps;
             e.committed |= steps & !gone;
         });
+        self.arena.u32_at(RELEASES_AT).fetch_sub(1, Relaxed);
         bytes
     }
 

@@ -9,7 +9,7 @@
 //! 192 committed u64 | 200 limit u64
 //! 256 heap lock u32 | 260 known extents u32 | 264 free units u64 | 272 collapse cursor u32
 //!     276 collapse refusals u32 | 280 units in large blocks u64
-//! 320 drain u32 | 328 faults u64
+//! 320 drain u32 | 324 releases u32 | 328 faults u64
 //! 1024 .. 4096 the engine's own words (index, guard, journal): see the modules that use them
 //! ```
 //!
@@ -48,6 +48,7 @@ pub const COLLAPSE_REFUSALS_AT: u64 = 276;
 pub const RUN_UNITS_AT: u64 = 280;
 
 pub const DRAIN_AT: u64 = 320;
+pub const RELEASES_AT: u64 = 324;
 pub const FAULTS_AT: u64 = 328;
 
 /// The engine's own words lie from here to the end of the header.

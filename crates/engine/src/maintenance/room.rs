@@ -3,6 +3,7 @@
 use crate::alloc::{BLOCK_MAX, PageKind, block_bytes};
 use crate::index::segment::SEGMENT_BYTES;
 use crate::session::Session;
+use crate::sync::atomics::yield_turn;
 use crate::verbs::{Millis, Policy, StoreError};
 
 /// While this much can still be committed, nobody looks closer.
@@ -26,6 +27,10 @@ const ITEMS_ABOVE_LIMIT: usize = 64;
 const ROUNDS_MAX: usize = 4_000;
 /// Of these, the first that try to do without eviction.
 const ROUNDS_WITHOUT_LOSS: usize = 8;
+/// How often one command waits for what others are moving, and for how many turns: ten milliseconds
+/// or so, where moving a megabyte takes one.
+const WAITS_MAX: usize = 8;
+const WAIT_TURNS: usize = 20_000;
 
 impl Session {
     /// Makes room for about `bytes` before locks are taken: evicts as the policy says. `Full` is
@@ -93,6 +98,16 @@ impl Session {
         self.engine().allocator().large_bytes() * 2 > self.engine().arena().limit()
     }
 
+    /// Waits for who is moving blocks or giving memory back. False: there was nobody.
+    fn waits_for_motion(&self) -> bool {
+        let is_moving = || self.engine().allocator().has_memory_in_motion();
+        let begun = is_moving();
+        for _ in (0..WAIT_TURNS).take_while(|_| is_moving()) {
+            yield_turn();
+        }
+        begun
+    }
+
     #[cold]
     fn make_room_slowly(&self, bytes: usize, now: Millis) -> Result<(), StoreError> {
         let engine = self.engine();
@@ -111,6 +126,7 @@ impl Session {
             // A large value needs many small ones gone.
             false => (bytes / 64).clamp(16, 4096),
         };
+        let mut waits = 0..WAITS_MAX;
         for round in 0..ROUNDS_MAX {
             if self.has_room(bytes) {
                 return Ok(());
@@ -133,11 +149,13 @@ impl Session {
                 continue;
             }
             if engine.policy() == Policy::NoEviction {
-                // Memory may still be had from pages that have become mostly empty.
-                if !self.compact_for(bytes, now) {
-                    break;
+                // Memory may still be had from pages that have become mostly empty, or be in the
+                // hands of somebody who is gathering it.
+                let gained = self.compact_for(bytes, now);
+                if gained || waits.next().is_some() && self.waits_for_motion() {
+                    continue;
                 }
-                continue;
+                break;
             }
             // A small one among large ones takes the place of another small one, if the hand meets
             // some; else large ones go in their order, which lie side by side, until a page is free.
@@ -162,5 +180,53 @@ impl Session {
             true => Ok(()),
             false => Err(StoreError::Full),
         }
+    }
+}
+
+#[cfg(all(test, not(any(miri, loom, shuttle))))]
+mod tests {
+    use super::{WAIT_TURNS, yield_turn};
+    use crate::alloc::Drain;
+    use crate::verbs::*;
+    use crate::{Engine, EngineOptions};
+
+    const DB: Db = Db(0);
+    const BYTES: usize = (1 << 20) - 250;
+    const NOW: Millis = 1;
+
+    /// A writer found no room while compaction had an extent in its hands, and refused a value for
+    /// which there was a place a moment later: a store of 64 large items held 62, if the thread that
+    /// compacts was interrupted at that moment.
+    #[test]
+    fn memory_in_other_hands_is_waited_for() {
+        let engine = Engine::create(EngineOptions { max_bytes: 1 << 30, ..Default::default() })
+            .expect("an arena");
+        engine.set_max_memory(66 << 20);
+        let session = engine.session().expect("a slot");
+        let name = |number: u32| format!("key {number}");
+        let full = (0..).find(|number| {
+            let name = name(*number);
+            let key = engine.key(name.as_bytes());
+            let put = Put::plain(Value::Bytes(&[7; BYTES]));
+            session.make_room(BYTES, NOW).is_err()
+                || session.write(DB, &key, NOW).put(DB, &key, &put).is_err()
+        });
+        assert!(full > Some(60), "{full:?} items of a megabyte in 66");
+        let gone = name(30);
+        let key = engine.key(gone.as_bytes());
+        assert!(session.write(DB, &key, NOW).remove(DB, &key, Event::Del));
+        let allocator = engine.allocator();
+        let begun: Vec<_> =
+            (0..64).map(Drain::Extent).filter(|drain| allocator.begin_drain(*drain)).collect();
+        assert_eq!(session.make_room(BYTES, NOW), Err(StoreError::Full), "the wait has an end");
+        std::thread::scope(|scope| {
+            scope.spawn(|| {
+                (0..WAIT_TURNS / 4).for_each(|_| yield_turn());
+                for drain in &begun {
+                    allocator.end_drain(*drain);
+                }
+            });
+            assert_eq!(session.make_room(BYTES, NOW), Ok(()));
+        });
     }
 }

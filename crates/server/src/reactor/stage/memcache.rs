@@ -1,0 +1,105 @@
+//! A request of Memcached's protocols meets its command.
+
+use super::Stage;
+use crate::connection::{Connection, Hold};
+use crate::incoming::Incoming;
+use crate::limits::*;
+use crate::reactor::batch::Entry;
+use dolium_commands::context::Flow;
+use dolium_commands::memcache::{self as memcache_commands, McContext};
+use dolium_commands::outlet::Outlet;
+use dolium_protocol::memcache;
+use dolium_protocol::memcache::binary::{Announced, Request as BinaryRequest};
+
+impl Stage<'_> {
+    #[inline(always)]
+    fn memcache_context<'c>(&'c mut self, connection: &'c mut Connection) -> McContext<'c> {
+        let may_borrow = connection.may_borrow();
+        McContext {
+            session: self.session,
+            server: self.server,
+            tally: &self.counters.tally,
+            client: &mut connection.memcache,
+            watched: self.server.memcached.watchers.mask(),
+            db: MEMCACHE_DB,
+            now: self.now,
+            out: self.out,
+            outlet: may_borrow.then_some(&mut self.loans as &mut dyn Outlet),
+        }
+    }
+
+    pub fn run_memcache(&mut self, connection: &mut Connection, entry: &Entry, is_write: bool) {
+        if self.must_wait(connection, |_| is_write) {
+            return self.keep(connection, entry);
+        }
+        let bytes = &self.input[entry.start..entry.end];
+        let mut state = memcache::ParseState::new();
+        let parsed = memcache::parse(bytes, self.memcache_limits, &mut state);
+        let memcache::Parsed::Complete { request, .. } = parsed else { return };
+        let mut context = self.memcache_context(connection);
+        let flow = memcache_commands::run(&mut context, &request);
+        self.finish_memcache(connection, flow, is_write);
+    }
+
+    /// A store whose value has been received into its item.
+    pub fn run_received(&mut self, connection: &mut Connection, entry: &Entry) {
+        let Some(incoming) = connection.incoming.take() else { return };
+        let end = &self.input[entry.start..entry.end];
+        if self.must_wait(connection, |_| true) {
+            if !connection.is_closing() {
+                incoming.copy_to(end, &mut connection.held);
+            }
+            return;
+        }
+        let (session, limits) = (self.session, self.memcache_limits);
+        let mut context = self.memcache_context(connection);
+        let Incoming { line, value, is_binary, .. } = *incoming;
+        let flow = session.with_received(value, |value| match is_binary {
+            true => {
+                let request = match memcache::binary::announced(&line, limits) {
+                    Ok(Announced { request, .. }) => BinaryRequest { value, ..request },
+                    // The limits have become narrower meanwhile.
+                    Err(memcache::binary::Parsed::Complete { request, .. }) => request,
+                    Err(_) => return None,
+                };
+                Some(memcache_commands::run_binary(&mut context, &request))
+            }
+            false => memcache::received(&line, value, end, limits)
+                .map(|request| memcache_commands::run(&mut context, &request)),
+        });
+        self.finish_memcache(connection, flow.expect("it was a store when it was announced"), true);
+    }
+
+    /// As `finish`; the request may have been the last that is read.
+    fn finish_memcache(&mut self, connection: &mut Connection, flow: Flow, is_write: bool) {
+        if connection.memcache.watching || connection.memcache.dump.is_some() {
+            connection.hold = Hold::Feed;
+        }
+        self.finish(connection, flow, is_write);
+    }
+
+    pub fn run_memcache_binary(
+        &mut self,
+        connection: &mut Connection,
+        entry: &Entry,
+        is_write: bool,
+    ) {
+        let refused = match entry.start == entry.end {
+            true => std::mem::take(&mut connection.refused),
+            false => Box::default(),
+        };
+        let bytes = match refused.is_empty() {
+            // It changes nothing, and nothing of it is left in the input to be kept.
+            false => &refused,
+            true if self.must_wait(connection, |_| is_write) => {
+                return self.keep(connection, entry);
+            }
+            true => &self.input[entry.start..entry.end],
+        };
+        let parsed = memcache::binary::parse(bytes, self.memcache_limits);
+        let memcache::binary::Parsed::Complete { request, .. } = parsed else { return };
+        let mut context = self.memcache_context(connection);
+        let flow = memcache_commands::run_binary(&mut context, &request);
+        self.finish(connection, flow, is_write);
+    }
+}

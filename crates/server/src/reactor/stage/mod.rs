@@ -1,0 +1,230 @@
+//! One request meets its command.
+
+mod memcache;
+
+use super::batch::Entry;
+use crate::attach::publish;
+use crate::clock::Stopwatch;
+use crate::connection::{Closing, Connection, Hold, Sent};
+use crate::limits::*;
+use crate::outlet::Loans;
+use crate::server::Server;
+use crate::statistics::{ThreadCounters, row_trait};
+use dolium_commands::connection::ClientState;
+use dolium_commands::context::{Context, Flow};
+use dolium_commands::dispatch::{self, Prepared};
+use dolium_commands::http::{self as http_commands, HttpContext};
+use dolium_commands::outlet::Outlet;
+use dolium_engine::{Fetch, Session};
+use dolium_protocol::http;
+use dolium_protocol::resp::{ArgVec, Args};
+use std::sync::atomic::Ordering::Relaxed;
+
+/// What the requests of one connection run with.
+pub(super) struct Stage<'a> {
+    pub server: &'a Server,
+    pub session: &'a Session,
+    pub slots: &'a [ArgVec],
+    /// What the passes have seen of the batch's keys.
+    pub fetches: &'a [Fetch],
+    pub input: &'a [u8],
+    pub out: &'a mut Vec<u8>,
+    /// Values that belong into `out`.
+    pub loans: Loans,
+    pub now: u64,
+    pub thread: usize,
+    pub counters: &'a ThreadCounters,
+    /// See [`row_trait`].
+    pub traits: &'a [u8],
+    pub memcache_limits: &'a dolium_protocol::memcache::Limits,
+    pub http_limits: &'a http::Limits,
+    pub wrote: bool,
+}
+
+impl Stage<'_> {
+    /// A RESP request.
+    #[inline]
+    pub fn run(
+        &mut self,
+        connection: &mut Connection,
+        entry: &Entry,
+        slot: usize,
+        prepared: &Prepared,
+    ) {
+        if self.must_wait(connection, |client| prepared.may_write(client)) {
+            return self.keep(connection, entry);
+        }
+        let args = self.slots[slot].view(&self.input[entry.start..entry.end]);
+        let traits = prepared.row().map_or(row_trait::TIMED, |row| self.traits[row.id as usize]);
+        let is_long = entry.end - entry.start > TIMED_ARGUMENT_BYTES;
+        let is_timed = traits & row_trait::TIMED != 0
+            || is_long
+            // Looked at for every command: CONFIG SET may have run in this very batch.
+            || self.server.config.live.times_all.load(Relaxed);
+        if is_timed {
+            // CLIENT LIST shows the request that asks for it among the bytes not yet used up.
+            connection.card.query_bytes.store((entry.end - entry.start) as u64, Relaxed);
+            let stopwatch = Stopwatch::start();
+            self.call(connection, prepared, &args, entry.key, traits);
+            self.note_time(connection, prepared, &args, stopwatch.ns());
+        } else {
+            self.call(connection, prepared, &args, entry.key, traits);
+        }
+        if self.out.len() >= SEND_BYTES || self.loans.bytes() >= LOANS_SEND_BYTES {
+            self.send_early(connection);
+        }
+    }
+
+    #[inline(always)]
+    fn call(
+        &mut self,
+        connection: &mut Connection,
+        prepared: &Prepared,
+        args: &Args<'_>,
+        key: usize,
+        traits: u8,
+    ) {
+        let before = self.out.len();
+        let may_borrow = connection.may_borrow();
+        let mut context = Context {
+            session: self.session,
+            host: self.server,
+            client: &mut connection.client,
+            now: self.now,
+            out: self.out,
+            fetch: self.fetches.get(key).unwrap_or(&Fetch::NONE),
+            outlet: may_borrow.then_some(&mut self.loans as &mut dyn Outlet),
+        };
+        let flow = dispatch::run(&mut context, prepared, *args);
+        if let Some(row) = prepared.row() {
+            self.counters.rows[row.id as usize].calls.add(1);
+        }
+        if traits & row_trait::MAY_WRITE != 0 {
+            self.wrote = true;
+            self.counters.writes.add(1);
+            if self.server.waiting.has_ready() {
+                self.server.waiting.serve(self.server, self.session, self.now);
+            }
+        } else {
+            self.counters.reads.add(1);
+        }
+        if traits & row_trait::DESCRIBES != 0 || connection.client.gate != 0 {
+            connection.card.describe(&connection.client);
+        }
+        if self.out.get(before) == Some(&b'-') {
+            let (row, ran) = (prepared.row(), prepared.is_sound());
+            self.server.statistics.note_error(self.thread, row, &self.out[before..], ran);
+        }
+        match flow {
+            Flow::Continue => {}
+            Flow::Close => connection.closing = Closing::AfterOutput,
+            Flow::Wait => connection.hold = Hold::Wait,
+        }
+    }
+
+    /// A command that was timed by itself.
+    fn note_time(&self, connection: &Connection, prepared: &Prepared, args: &Args<'_>, ns: u64) {
+        connection.card.query_bytes.store(0, Relaxed);
+        if let Some(row) = prepared.row() {
+            self.counters.rows[row.id as usize].time(ns, 1);
+            publish::record(self.session, row, ns);
+            self.server.note_duration(row, ns / 1000, args, &connection.client);
+        }
+    }
+
+    /// The connection is held or closing, or CLIENT PAUSE begins to hold it now.
+    #[inline(always)]
+    fn must_wait(
+        &self,
+        connection: &mut Connection,
+        may_write: impl FnOnce(&ClientState) -> bool,
+    ) -> bool {
+        if self.server.pause.is_on() && connection.hold == Hold::No {
+            let may_write = may_write(&connection.client);
+            self.pause(connection, may_write);
+        }
+        connection.hold != Hold::No || connection.is_closing()
+    }
+
+    pub fn run_http(&mut self, connection: &mut Connection, entry: &Entry, is_write: bool) {
+        if self.must_wait(connection, |_| is_write) {
+            return self.keep(connection, entry);
+        }
+        let bytes = &self.input[entry.start..entry.end];
+        let mut state = http::ParseState::new();
+        let parsed = http::parse(bytes, self.http_limits, &mut state);
+        let http::Parsed::Complete { request, .. } = parsed else { return };
+        let mut context = HttpContext {
+            session: self.session,
+            server: self.server,
+            now: self.now,
+            out: self.out,
+        };
+        let flow = http_commands::run(&mut context, &request);
+        self.finish(connection, flow, is_write);
+    }
+
+    fn finish(&mut self, connection: &mut Connection, flow: Flow, is_write: bool) {
+        if is_write {
+            self.wrote = true;
+            self.counters.writes.add(1);
+        } else {
+            self.counters.reads.add(1);
+        }
+        if flow == Flow::Close {
+            connection.closing = Closing::AfterOutput;
+        }
+        if self.out.len() >= SEND_BYTES || self.loans.bytes() >= LOANS_SEND_BYTES {
+            self.send_early(connection);
+        }
+    }
+
+    /// The connection is held: the request waits. Or it is closing: the request is dropped.
+    #[cold]
+    fn keep(&self, connection: &mut Connection, entry: &Entry) {
+        if !connection.is_closing() {
+            connection.held.extend_from_slice(&self.input[entry.start..entry.end]);
+        }
+    }
+
+    /// Much has been answered already: it is sent, and a peer that does not read waits.
+    #[cold]
+    fn send_early(&mut self, connection: &mut Connection) {
+        let lent = self.loans.bytes();
+        self.counters.bytes_out.add((self.out.len() + lent) as u64);
+        let sent = match lent {
+            0 => connection.send(self.out),
+            _ => connection.send_with(self.out, &mut self.loans),
+        };
+        match sent {
+            // The next values would have to be copied until this is sent.
+            Sent::Partly if lent > 0 || connection.unsent() > OUTPUT_HIGH_WATER => {
+                connection.hold = Hold::Output;
+            }
+            Sent::All | Sent::Partly => {}
+            Sent::Gone => connection.closing = Closing::Now,
+        }
+    }
+
+    /// The connection's requests have run: values that were lent do not outlive them.
+    #[inline(always)]
+    pub fn end(&mut self, connection: &mut Connection) {
+        if self.loans.is_empty() {
+            return;
+        }
+        match connection.closing {
+            Closing::Now => self.loans.clear(),
+            _ => self.send_early(connection),
+        }
+    }
+
+    #[cold]
+    fn pause(&self, connection: &mut Connection, may_write: bool) {
+        let now_ms = self.server.unix_us() / 1000;
+        if self.server.pause.holds(now_ms, may_write) {
+            connection.hold = Hold::Pause;
+            connection.card.held.store(true, Relaxed);
+            self.server.pause.count_held();
+        }
+    }
+}
