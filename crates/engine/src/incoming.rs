@@ -122,7 +122,7 @@ impl Session {
         // Once the item is in the index another session may replace it: its block stays what it is
         // until `run` is done with the bytes.
         let (reference, at) = incoming.block();
-        let lease = self.lease(reference, at + incoming.head.value_at(), incoming.len());
+        let lease = self.lease(reference, at + incoming.head.value_at(), incoming.head.value_len);
         incoming.shown_at = lease.bytes().as_ptr().addr();
         self.offer(Some(incoming));
         let outcome = run(lease.bytes());
@@ -157,15 +157,6 @@ impl Incoming {
     /// Bytes of the value that have not come yet.
     pub fn missing(&self) -> usize {
         self.head.value_len - self.filled
-    }
-
-    /// Bytes of the value.
-    pub fn len(&self) -> usize {
-        self.head.value_len
-    }
-
-    pub fn is_empty(&self) -> bool {
-        self.len() == 0
     }
 
     /// The block, and where it is.

@@ -10,6 +10,7 @@
 //! side of keeping data whole: a number that does not fit is refused where Memcached would cut its
 //! upper bits off, and base64 must be well formed where Memcached skips what it cannot read.
 
+mod apart;
 pub mod binary;
 mod line;
 pub mod meta;
@@ -19,8 +20,7 @@ mod short;
 pub mod text;
 pub mod write;
 
+pub use apart::{Announced, announced, received};
 pub use line::{Keys, Words};
-pub use parse::{
-    Announced, BLOCK_END, Limits, ParseState, Parsed, Request, announced, parse, received,
-};
+pub use parse::{BLOCK_END, Limits, ParseState, Parsed, Request, parse};
 pub use refusal::Refusal;

@@ -65,9 +65,9 @@ pub enum Parsed<'a> {
 #[derive(Debug, Default, Clone)]
 pub struct ParseState {
     /// No line end lies before this offset.
-    searched: usize,
+    pub(super) searched: usize,
     /// Line and data block end here, when the line is known.
-    awaited: usize,
+    pub(super) awaited: usize,
     /// Bytes of a refused data block that are still to come.
     skipping: usize,
 }
@@ -78,52 +78,8 @@ impl ParseState {
     }
 }
 
-/// A store whose line has come, and whose value is on its way.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Announced<'a> {
-    /// With an empty value.
-    pub request: Request<'a>,
-    /// Bytes of the line, with its end.
-    pub line: usize,
-    /// Bytes of the value, without what ends it.
-    pub len: usize,
-}
-
 /// Bytes that end a data block.
 pub const BLOCK_END: &[u8; 2] = b"\r\n";
-
-/// What the line says for which `parse` has answered [`Parsed::Incomplete`], if it is a store's.
-pub fn announced<'a>(
-    input: &'a [u8],
-    limits: &Limits,
-    state: &ParseState,
-) -> Option<Announced<'a>> {
-    if state.awaited == 0 {
-        return None;
-    }
-    let line = state.searched + 1;
-    let len = state.awaited.checked_sub(line + BLOCK_END.len())?;
-    let request = received(input.get(..line)?, b"", BLOCK_END, limits)?;
-    Some(Announced { request, line, len })
-}
-
-/// The request of a line (with its end) whose value was received apart, and after it `end`. Where
-/// the limits have become narrower meanwhile it is refused. `None`: it is no store's line.
-pub fn received<'a>(
-    line: &'a [u8],
-    value: &'a [u8],
-    end: &[u8],
-    limits: &Limits,
-) -> Option<Request<'a>> {
-    let line = line.strip_suffix(b"\n")?;
-    let data = (end == BLOCK_END).then_some(value);
-    match understand(strip_return(line), limits) {
-        Understood::Store(line) => Some(line.with_data(data)),
-        Understood::MetaSet(line) => Some(line.with_data(data)),
-        Understood::Skip { request, .. } => Some(request),
-        _ => None,
-    }
-}
 
 /// What a line says.
 pub(crate) enum Understood<'a> {
@@ -235,7 +191,7 @@ impl ParseState {
 }
 
 #[inline]
-fn understand<'a>(line: &'a [u8], limits: &Limits) -> Understood<'a> {
+pub(super) fn understand<'a>(line: &'a [u8], limits: &Limits) -> Understood<'a> {
     if line.first() == Some(&b'g')
         && let Some(understood) = text::retrieval(line, limits)
     {
@@ -297,7 +253,7 @@ impl<'a> StoreLine<'a> {
 
     /// `None`: it does not end as it must.
     #[inline]
-    fn with_data(self, data: Option<&'a [u8]>) -> Request<'a> {
+    pub(super) fn with_data(self, data: Option<&'a [u8]>) -> Request<'a> {
         let Self { verb, key, flags, exptime, noreply, .. } = self;
         match data {
             Some(data) => {
@@ -314,7 +270,7 @@ impl<'a> MetaLine<'a> {
     }
 
     /// `None`: it does not end as it must.
-    fn with_data(self, data: Option<&'a [u8]>) -> Request<'a> {
+    pub(super) fn with_data(self, data: Option<&'a [u8]>) -> Request<'a> {
         let Self { key, flags, .. } = self;
         match data {
             Some(data) => Request::Meta(meta::Command { verb: meta::Verb::Set, key, flags, data }),

@@ -52,7 +52,7 @@ impl Reactor {
                 self.server.statistics.threads[self.thread].bytes_in.add(n as u64);
                 end += n;
             }
-            let progress = self.parse(token, &hot, start, end);
+            let progress = self.parse(token, &hot, (start, end), false);
             self.keep_rest(token, &hot[progress.at..end], progress.need);
             self.fill = if self.batch.is_empty() { 0 } else { end };
         }
@@ -81,7 +81,7 @@ impl Reactor {
             connection.last_ms = self.now;
         }
         self.server.statistics.threads[self.thread].bytes_in.add(received as u64);
-        let progress = self.parse(token, &input, 0, input.len());
+        let progress = self.parse(token, &input, (0, input.len()), false);
         if received > 0
             && let Some(connection) = self.slab.get(token)
         {

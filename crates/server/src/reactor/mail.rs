@@ -77,7 +77,8 @@ impl Reactor {
         }
     }
 
-    /// Once a second: idle clients go, values that have stopped coming leave their items, and those that have been over a soft limit for too long.
+    /// Once a second: idle clients go, and those that have been over a soft limit for too long; values
+    /// that have stopped coming leave their items.
     fn tick(&mut self) {
         let counters = &self.server.statistics.threads[self.thread];
         self.published.update(&self.session, counters);

@@ -28,30 +28,9 @@ pub(super) struct Progress {
 }
 
 impl Reactor {
-    /// Parses requests of one connection into the batch, which runs whenever it is full.
+    /// Parses requests of one connection into the batch, which runs whenever it is full. `gathered`:
+    /// a request of this turn has run already, and what it answered is sent with the rest.
     pub(super) fn parse(
-        &mut self,
-        token: Token,
-        input: &[u8],
-        start: usize,
-        end: usize,
-    ) -> Progress {
-        self.parse_after(token, input, (start, end), false)
-    }
-
-    /// As `parse`, of what came behind a request of this turn that has run already: what that
-    /// answered is sent with the rest.
-    pub(super) fn parse_more(
-        &mut self,
-        token: Token,
-        input: &[u8],
-        start: usize,
-        end: usize,
-    ) -> Progress {
-        self.parse_after(token, input, (start, end), true)
-    }
-
-    fn parse_after(
         &mut self,
         token: Token,
         input: &[u8],

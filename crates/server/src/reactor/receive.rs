@@ -110,7 +110,7 @@ impl Reactor {
         connection.incoming = Some(incoming);
         self.batch.push(token, Request::Received, 0, value_end);
         self.run_batch_over(&hot);
-        let progress = self.parse_more(token, &hot, value_end, end);
+        let progress = self.parse(token, &hot, (value_end, end), true);
         self.keep_rest(token, &hot[progress.at..end], progress.need);
         if end == value_end
             && let Some(connection) = self.slab.get(token)
