@@ -26,19 +26,33 @@ pub trait Outlet {
     /// The bytes of the lease come after the first `at` bytes of replies, and after leases that
     /// were given for the same place earlier.
     fn lend(&mut self, at: usize, lease: Lease);
+
+    /// How many leases it has.
+    fn count(&self) -> usize;
+
+    /// Ends all leases but the first so many: the replies that they belong to are taken back.
+    fn take_back(&mut self, count: usize);
+
+    /// Has no room until what it has is sent.
+    fn close(&mut self);
 }
 
 /// Answers with the value of a string as it lies in the store, between what `head` appends to `out`
-/// and `end`. False: it has gone, or is something else by now, and `out` is as it was.
+/// and `end`. False: it has gone, or is by now something else than what `suits` and is lent, and
+/// `out` is as it was.
 pub(crate) fn pass(
     outlet: &mut dyn Outlet,
     (session, db, now): (&Session, Db, Millis),
     key: &Key<'_>,
     out: &mut Vec<u8>,
+    suits: impl FnOnce(&Found) -> bool,
     head: impl FnOnce(&Found, &mut Vec<u8>),
     end: &[u8],
 ) -> bool {
     let Some((found, lease)) = session.write(db, key, now).lease(db, key) else { return false };
+    if !LENT_BYTES.contains(&found.len) || !suits(&found) {
+        return false;
+    }
     head(&found, out);
     outlet.lend(out.len(), lease);
     out.extend_from_slice(end);

@@ -20,6 +20,7 @@ pub struct Loans {
     /// Each with its place: after so many bytes of replies.
     values: Vec<(usize, Lease)>,
     bytes: usize,
+    is_closed: bool,
 }
 
 impl Loans {
@@ -35,6 +36,7 @@ impl Loans {
     pub fn clear(&mut self) {
         self.values.clear();
         self.bytes = 0;
+        self.is_closed = false;
     }
 
     /// Sends the replies with the values in them, until the socket has no room, and ends the loans.
@@ -78,11 +80,24 @@ impl Loans {
 impl Outlet for Loans {
     #[inline(always)]
     fn has_room(&self) -> bool {
-        self.values.len() < LOANS_MAX && self.bytes < LOANS_BYTES_MAX
+        !self.is_closed && self.values.len() < LOANS_MAX && self.bytes < LOANS_BYTES_MAX
     }
 
     fn lend(&mut self, at: usize, lease: Lease) {
         self.bytes += lease.bytes().len();
         self.values.push((at, lease));
+    }
+
+    fn count(&self) -> usize {
+        self.values.len()
+    }
+
+    fn take_back(&mut self, count: usize) {
+        let back = self.values.drain(count..).map(|(_, lease)| lease.bytes().len());
+        self.bytes -= back.sum::<usize>();
+    }
+
+    fn close(&mut self) {
+        self.is_closed = true;
     }
 }

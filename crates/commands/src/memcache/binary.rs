@@ -129,12 +129,11 @@ fn get(
         let copies = context.copies();
         let value_head = |found: &Found, out: &mut Vec<u8>| head(out, found, found.unique);
         let found = context.session.get_if(db, &name, now, context.out, &copies, value_head);
-        let is_sent = found.is_some_and(|found| {
-            found.kind == Kind::String
-                && !copies(&found)
-                && (found.unique != 0 || !context.server.settings().fixed.unique_enabled)
-        });
-        if is_sent && !context.pass(&name, value_head, b"") {
+        let has_unique = context.server.settings().fixed.unique_enabled;
+        let suits = |found: &Found| found.unique != 0 || !has_unique;
+        let is_sent = found
+            .is_some_and(|found| found.kind == Kind::String && !copies(&found) && suits(&found));
+        if is_sent && !context.pass(&name, suits, value_head, b"") {
             return get(context, request, touch, with_value, with_key);
         }
         context.tally.add(Count::Get);
@@ -143,7 +142,7 @@ fn get(
                 context.out.truncate(start);
                 return not_a_string(context, request);
             }
-            Some(found) if found.unique != 0 || !context.server.settings().fixed.unique_enabled => {
+            Some(found) if suits(&found) => {
                 context.tally.add(Count::GetHit);
                 return context.note_hit(request.key, &found);
             }

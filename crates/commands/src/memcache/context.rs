@@ -31,6 +31,12 @@ pub struct McContext<'a> {
     pub outlet: Option<&'a mut dyn Outlet>,
 }
 
+/// A place in the replies.
+pub(super) struct Mark {
+    len: usize,
+    lent: usize,
+}
+
 impl McContext<'_> {
     /// Whether a value is copied to `out`: a large one can pass it by.
     #[inline(always)]
@@ -40,22 +46,35 @@ impl McContext<'_> {
     }
 
     /// Sends what `head` appends, the value of a key that [`McContext::copies`] does not copy, and
-    /// `end`. False: the value is another one by now, and this request copies from here on.
+    /// `end`. False: the item is another one by now that does not `suit`, and it is copied from here on.
     pub(super) fn pass(
         &mut self,
         key: &Key<'_>,
+        suits: impl FnOnce(&Found) -> bool,
         head: impl FnOnce(&Found, &mut Vec<u8>),
         end: &[u8],
     ) -> bool {
         let store = (self.session, self.db, self.now);
-        let is_sent = self
-            .outlet
-            .as_deref_mut()
-            .is_some_and(|outlet| outlet::pass(outlet, store, key, self.out, head, end));
+        let Some(outlet) = self.outlet.as_deref_mut() else { return false };
+        let is_sent = outlet::pass(outlet, store, key, self.out, suits, head, end);
         if !is_sent {
-            self.outlet = None;
+            outlet.close();
         }
         is_sent
+    }
+
+    /// Where the replies stand: what comes now may be taken back.
+    pub(super) fn mark(&self) -> Mark {
+        let lent = self.outlet.as_ref().map_or(0, |outlet| outlet.count());
+        Mark { len: self.out.len(), lent }
+    }
+
+    /// Takes back what has been answered since: bytes, and values that are lent between them.
+    pub(super) fn take_back(&mut self, mark: &Mark) {
+        self.out.truncate(mark.len);
+        if let Some(outlet) = self.outlet.as_deref_mut() {
+            outlet.take_back(mark.lent);
+        }
     }
 }
 

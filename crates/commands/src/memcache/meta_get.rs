@@ -84,7 +84,8 @@ fn read(context: &mut McContext<'_>, command: &Command<'_>, key: &Key<'_>) -> bo
         return false;
     }
     if flags.has(b'v') && !copies(&found) {
-        if !context.pass(key, value_head, b"\r\n") {
+        let suits = |found: &Found| found.marks == 0 && (!flags.has(b'c') || found.unique != 0);
+        if !context.pass(key, suits, value_head, b"\r\n") {
             return read(context, command, key);
         }
     } else if flags.has(b'v') {

@@ -31,6 +31,7 @@ mod store;
 mod tally;
 
 pub use binary::run as run_binary;
+use context::Mark;
 pub use context::{Client, Departed, McContext, Process, Reason, Server, TlsNumbers};
 pub use settings::Settings;
 pub use tally::{Count, Tally, Totals};
@@ -137,9 +138,9 @@ pub fn run(context: &mut McContext<'_>, request: &Request<'_>) -> Flow {
 fn text(context: &mut McContext<'_>, command: Command<'_>) -> Flow {
     let (reply, noreply) = match command {
         Command::Get { keys, cas } => {
-            let start = context.out.len();
+            let start = context.mark();
             if !retrieve::get_all(context, keys, cas) {
-                return not_a_string(context, start);
+                return not_a_string(context, &start);
             }
             return Flow::Continue;
         }
@@ -159,8 +160,8 @@ fn text(context: &mut McContext<'_>, command: Command<'_>) -> Flow {
 /// One of the keys holds a list or a set: that is the whole reply, because a client that found its
 /// key missing would go and make it anew.
 #[cold]
-fn not_a_string(context: &mut McContext<'_>, start: usize) -> Flow {
-    context.out.truncate(start);
+fn not_a_string(context: &mut McContext<'_>, start: &Mark) -> Flow {
+    context.take_back(start);
     write::line(context.out, retrieve::NOT_A_STRING);
     Flow::Continue
 }
@@ -170,10 +171,10 @@ fn text_other(context: &mut McContext<'_>, command: Command<'_>) -> Flow {
     let (reply, noreply) = match command {
         Command::GetAndTouch { exptime, keys, cas } => {
             let life = context.life(exptime);
-            let start = context.out.len();
+            let start = context.mark();
             for key in keys {
                 if !retrieve::get_and_touch(context, key, cas, life) {
-                    return not_a_string(context, start);
+                    return not_a_string(context, &start);
                 }
             }
             write::end(context.out);

@@ -95,14 +95,16 @@ fn pass(
     cas: bool,
     others: Words<'_>,
 ) -> Shown {
-    let is_last = others.count_words() == 0;
+    let mut rest = others;
+    let is_last = rest.next().is_none();
     let end: &[u8] = if is_last { b"\r\nEND\r\n" } else { b"\r\n" };
     let mut told = None;
     let head = |found: &Found, out: &mut Vec<u8>| {
         head(found, out);
         told = Some(*found);
     };
-    if !context.pass(key, head, end) {
+    let suits = |found: &Found| !cas || found.unique != 0;
+    if !context.pass(key, suits, head, end) {
         return get(context, key.bytes(), cas, others);
     }
     context.tally.add(Count::Get);

@@ -14,11 +14,6 @@ impl<'a> Words<'a> {
         Self { rest: line }
     }
 
-    /// Number of words from here on.
-    pub fn count_words(self) -> usize {
-        self.count()
-    }
-
     /// Moves to the next word's first byte.
     #[inline]
     pub(crate) fn skip_blanks(&mut self) {
@@ -142,7 +137,7 @@ mod tests {
     fn words_lie_between_blanks() {
         let words: Vec<&[u8]> = Words::new(b"  get  a\tb c ").collect();
         assert_eq!(words, [&b"get"[..], b"a\tb", b"c"]);
-        assert_eq!(Words::new(b"   ").count_words(), 0);
+        assert_eq!(Words::new(b"   ").count(), 0);
         assert_eq!(Split::new(&b"x ".repeat(40)).words().len(), WORDS_MAX);
     }
 
