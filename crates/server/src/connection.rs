@@ -105,6 +105,12 @@ impl Connection {
         self.closing != Closing::No
     }
 
+    /// Its requests may run, and there may be some: those that were held when the end of the input
+    /// was read are still to be answered.
+    pub fn is_due(&self) -> bool {
+        self.hold == Hold::No && !(self.at_end && self.input.is_empty())
+    }
+
     /// Bytes that wait for the peer; where TLS has them already, only that there are some.
     pub fn unsent(&self) -> usize {
         self.output.len() - self.sent + usize::from(self.transport.is_behind())

@@ -15,7 +15,7 @@ impl Reactor {
         if connection.hold == Hold::Feed {
             return self.feed(token);
         }
-        if connection.hold != Hold::No || connection.at_end {
+        if !connection.is_due() {
             return;
         }
         if connection.incoming.is_some() {
@@ -35,8 +35,7 @@ impl Reactor {
             self.fill = 0;
         }
         if let Some(connection) = self.slab.get(token)
-            && connection.hold == Hold::No
-            && !connection.at_end
+            && connection.is_due()
         {
             let start = self.fill;
             let mut end = start + connection.input.len();
@@ -173,8 +172,9 @@ impl Reactor {
         }
         self.count_buffers(token);
         let Some(connection) = self.slab.get(token) else { return };
-        let is_due = connection.readable || std::mem::take(&mut connection.yielded);
-        if is_due && connection.hold == Hold::No && !connection.at_end {
+        let has_yielded = std::mem::take(&mut connection.yielded);
+        let is_due = has_yielded || connection.readable && !connection.at_end;
+        if is_due && connection.hold == Hold::No {
             self.make_ready(token);
         }
     }

@@ -55,6 +55,8 @@ impl Reactor {
         let counters = &self.server.statistics.threads[self.thread];
         counters.bytes_out.add(self.out.len() as u64);
         match connection.send(&mut self.out) {
+            // It was held for what has been sent with this, and its descriptor has no more to say.
+            Sent::All if connection.hold == Hold::Output => self.resume_output(token),
             Sent::All => {}
             Sent::Partly => self.after_output(token),
             Sent::Gone => {

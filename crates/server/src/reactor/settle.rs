@@ -28,8 +28,10 @@ impl Reactor {
         if self.out.capacity() > HOT_OUTPUT_KEPT {
             self.out = Vec::with_capacity(HOT_INPUT_BYTES);
         }
-        if connection.at_end && connection.hold == Hold::No {
-            connection.closing = Closing::Now;
+        // Unless it has yielded: then what is left has another turn.
+        let is_over = connection.at_end && connection.hold == Hold::No && !connection.is_ready;
+        if is_over && !connection.is_closing() {
+            connection.closing = Closing::AfterOutput;
         }
         if connection.unsent() > 0 || connection.is_closing() {
             self.after_output(token);
@@ -99,6 +101,9 @@ impl Reactor {
         }
         let is_free = connection.hold == Hold::No;
         let has_input = connection.readable || !connection.input.is_empty();
+        if is_free && connection.at_end && connection.input.is_empty() && !connection.is_closing() {
+            connection.closing = Closing::AfterOutput;
+        }
         if connection.is_closing() {
             self.after_output(token);
         } else if is_free && has_input {

@@ -197,9 +197,12 @@ impl Stage<'_> {
             _ => connection.send_with(self.out, &mut self.loans),
         };
         match sent {
-            // The next values would have to be copied until this is sent.
+            // The next values would have to be copied until this is sent. Who is held for another
+            // reason stays held for that: those who end it look for just that.
             Sent::Partly if lent > 0 || connection.unsent() > OUTPUT_HIGH_WATER => {
-                connection.hold = Hold::Output;
+                if connection.hold == Hold::No {
+                    connection.hold = Hold::Output;
+                }
             }
             Sent::All | Sent::Partly => {}
             Sent::Gone => connection.closing = Closing::Now,

@@ -1,0 +1,158 @@
+//! Large replies that fill the socket, and what else happens to a connection at that moment.
+
+#[allow(dead_code)]
+mod door;
+
+use dolium_server::listener::Door;
+use door::{Client, House};
+use std::io::Read;
+use std::net::Shutdown;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::time::{Duration, Instant};
+
+const LARGE: usize = 100_000;
+const HUGE: usize = 1_000_000;
+
+fn house(len: usize) -> (House, Client) {
+    let house = House::open(&["maxmemory 200mb"]);
+    let mut writer = house.client_of(Door::Memcached);
+    writer.ask(&format!("set a 0 0 {len}\r\n{}\r\n", "v".repeat(len)), "STORED\r\n");
+    (house, writer)
+}
+
+/// How often a client must ask for what is answered with `a`, one after the other, until the socket
+/// has no room for all of the last answer.
+fn answers_that_fill_a_socket(house: &House, door: Door, request: &[u8]) -> usize {
+    let mut client = house.client_of(door);
+    let before = house.running.server.buffers.used();
+    for asked in 1..100 {
+        client.send(request);
+        std::thread::sleep(Duration::from_millis(50));
+        if house.running.server.buffers.used() > before + HUGE as u64 / 20 {
+            return asked;
+        }
+    }
+    panic!("a socket that is never full");
+}
+
+/// The values that had been lent for the first keys stayed behind when the reply was taken back: one
+/// of them was sent within the next, and where the next was shorter than their places the thread died.
+#[test]
+fn a_reply_is_taken_back_with_the_values_lent_for_it() {
+    let (house, mut client) = house(LARGE);
+    house.client().ask("RPUSH list x\r\n", ":1\r\n");
+    let refusal = "CLIENT_ERROR the key holds a value of another type\r\n";
+    let whole = format!("VALUE a 0 {LARGE}\r\n{}\r\nEND\r\n", "v".repeat(LARGE));
+    client.ask("get a list\r\n", refusal);
+    client.ask("gat 100 a list\r\n", refusal);
+    client.ask("get a a a a a a a a a a list\r\n", refusal);
+    // What was answered before, in the same batch, stays.
+    client.send(b"get a\r\nget a a list\r\nget a\r\n");
+    client.expect(&[&whole, refusal, &whole].concat());
+}
+
+/// The end of the input was read while replies waited for the peer. When it made room nobody went on
+/// with the requests that had been held, and the connection stayed for ever.
+#[test]
+fn a_client_that_has_said_all_gets_all_answers_and_the_end() {
+    let (house, _) = house(LARGE);
+    for count in [1, 40, 200] {
+        let mut client = house.client_of(Door::Memcached);
+        client.send(&b"get a\r\n".repeat(count));
+        client.socket.shutdown(Shutdown::Write).expect("a socket");
+        std::thread::sleep(Duration::from_millis(100));
+        let one = format!("VALUE a 0 {LARGE}\r\n{}\r\nEND\r\n", "v".repeat(LARGE));
+        let all = client.take_all();
+        assert_eq!(all.len(), count * one.len(), "of {count} answers");
+        assert!(all.chunks(one.len()).all(|answer| answer == one.as_bytes()));
+    }
+    // A request that is not whole has no answer; what stands before it has.
+    let mut client = house.client_of(Door::Memcached);
+    client.send(b"get none\r\nset k 0 0 10\r\nhalf");
+    client.socket.shutdown(Shutdown::Write).expect("a socket");
+    assert_eq!(client.take_all(), b"END\r\n");
+}
+
+/// The wait for an element was forgotten when the replies before it filled the socket: the element
+/// that came was taken out of its list, and given to nobody.
+#[test]
+fn a_wait_behind_replies_that_fill_the_socket_ends_with_its_element() {
+    let (house, _) = house(HUGE);
+    let asked = answers_that_fill_a_socket(&house, Door::Redis, b"GET a\r\n");
+    let mut client = house.client();
+    for _ in 1..asked {
+        client.send(b"GET a\r\n");
+        std::thread::sleep(Duration::from_millis(50));
+    }
+    client.send(b"GET a\r\nBLPOP q 0\r\nPING\r\n");
+    std::thread::sleep(Duration::from_millis(50));
+    for _ in 0..asked {
+        client.expect("$1000000\r\n");
+        assert!(client.take(HUGE).iter().all(|byte| *byte == b'v'));
+        client.expect("\r\n");
+    }
+    house.client().ask("RPUSH q x\r\n", ":1\r\n");
+    client.expect("*2\r\n$1\r\nq\r\n$1\r\nx\r\n+PONG\r\n");
+}
+
+/// Likewise a watcher: it saw nothing.
+#[test]
+fn a_watcher_behind_replies_that_fill_the_socket_sees_what_happens() {
+    let (house, mut writer) = house(HUGE);
+    let asked = answers_that_fill_a_socket(&house, Door::Memcached, b"get a\r\n");
+    let mut client = house.client_of(Door::Memcached);
+    for _ in 1..asked {
+        client.send(b"get a\r\n");
+        std::thread::sleep(Duration::from_millis(50));
+    }
+    client.send(b"get a\r\nwatch mutations\r\n");
+    std::thread::sleep(Duration::from_millis(50));
+    for _ in 0..asked {
+        client.expect("VALUE a 0 1000000\r\n");
+        assert!(client.take(HUGE).iter().all(|byte| *byte == b'v'));
+        client.expect("\r\nEND\r\n");
+    }
+    client.expect("OK\r\n");
+    writer.ask("set b 0 0 1\r\nb\r\n", "STORED\r\n");
+    client.expect("ts=");
+}
+
+/// A message found the room that the peer had just made, and with it went what had been waiting. The
+/// descriptor's word of that room came to nobody then, and the requests that were held stayed so.
+#[test]
+fn messages_between_large_replies_keep_none_of_them_back() {
+    const ROUNDS: usize = 12;
+    const COUNT: usize = 60;
+    let (house, _) = house(LARGE);
+    let is_over = AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        let mut client = house.client();
+        client.send(b"HELLO 3\r\nSUBSCRIBE c\r\n");
+        std::thread::sleep(Duration::from_millis(100));
+        client.socket.set_read_timeout(Some(Duration::from_secs(3))).expect("a timeout");
+        let mut buffer = vec![0; 1 << 20];
+        // What HELLO answers is of no interest, and has the letter of the value in it.
+        assert!(client.socket.read(&mut buffer).is_ok_and(|n| n > 100));
+        let mut publisher = house.client();
+        let is_over = &is_over;
+        scope.spawn(move || {
+            while !is_over.load(Relaxed) {
+                publisher.ask("PUBLISH c m\r\n", ":1\r\n");
+            }
+        });
+        let all_came = (0..ROUNDS).all(|_| {
+            client.send(&b"GET a\r\n".repeat(COUNT));
+            std::thread::sleep(Duration::from_millis(20));
+            let begun = Instant::now();
+            let mut missing = COUNT * LARGE;
+            while missing > 0 && begun.elapsed() < Duration::from_secs(10) {
+                let Ok(n) = client.socket.read(&mut buffer) else { break };
+                missing -= buffer[..n].iter().filter(|byte| **byte == b'v').count();
+            }
+            missing == 0
+        });
+        is_over.store(true, Relaxed);
+        // The publisher stops, whatever became of the replies.
+        assert!(all_came, "replies are missing");
+    });
+}
