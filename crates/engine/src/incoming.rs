@@ -85,6 +85,8 @@ impl Session {
         let (ttl, extension) = (form.has_deadline, form.has_extension);
         let head = Head::plan(Encoding::Bytes, key.bytes.len(), form.len, ttl, extension);
         let engine = self.engine();
+        // Those that were given up do not count among the expected, and are to be free before more are.
+        self.free_ended_leases();
         let taken = block_bytes(head.size());
         if !engine.expected().reserve(taken, engine.arena().limit() / SHARE_ONE_IN) {
             return None;

@@ -137,6 +137,19 @@ fn what_does_not_come_or_is_not_stored_is_given_back() {
     assert!(session.peek(DB, &key, 1).is_none());
 }
 
+/// They counted no more among those on their way, and were not free before somebody else freed a large
+/// block: a crowd of clients that went away in the middle of their values filled all memory with them.
+#[test]
+fn what_was_given_up_is_free_for_the_next() {
+    let (engine, session) = store(64 << 20);
+    let key = engine.key(b"k");
+    for _ in 0..1_000 {
+        drop(session.expect(DB, &key, &form(LARGE), 1).expect("room"));
+    }
+    let committed = engine.memory().committed;
+    assert!(committed < 8 << 20, "{committed} bytes for one value at a time");
+}
+
 #[test]
 fn few_may_be_on_their_way_and_nothing_is_evicted_for_them() {
     let (engine, session) = store(64 << 20);
