@@ -35,6 +35,24 @@ fn answers_that_fill_a_socket(house: &House, door: Door, request: &[u8]) -> usiz
     panic!("a socket that is never full");
 }
 
+/// A client that has asked so often, the last time with `next` behind the request, and has read
+/// nothing yet; how often that was.
+fn client_with_full_socket(
+    house: &House,
+    door: Door,
+    request: &[u8],
+    next: &[u8],
+) -> (Client, usize) {
+    let asked = answers_that_fill_a_socket(house, door, request);
+    let mut client = house.client_of(door);
+    for number in 1..=asked {
+        let next = if number == asked { next } else { b"" };
+        client.send(&[request, next].concat());
+        std::thread::sleep(Duration::from_millis(50));
+    }
+    (client, asked)
+}
+
 /// The values that had been lent for the first keys stayed behind when the reply was taken back: one
 /// of them was sent within the next, and where the next was shorter than their places the thread died.
 #[test]
@@ -78,14 +96,8 @@ fn a_client_that_has_said_all_gets_all_answers_and_the_end() {
 #[test]
 fn a_wait_behind_replies_that_fill_the_socket_ends_with_its_element() {
     let (house, _) = house(HUGE);
-    let asked = answers_that_fill_a_socket(&house, Door::Redis, b"GET a\r\n");
-    let mut client = house.client();
-    for _ in 1..asked {
-        client.send(b"GET a\r\n");
-        std::thread::sleep(Duration::from_millis(50));
-    }
-    client.send(b"GET a\r\nBLPOP q 0\r\nPING\r\n");
-    std::thread::sleep(Duration::from_millis(50));
+    let next = b"BLPOP q 0\r\nPING\r\n";
+    let (mut client, asked) = client_with_full_socket(&house, Door::Redis, b"GET a\r\n", next);
     for _ in 0..asked {
         client.expect("$1000000\r\n");
         assert!(client.take(HUGE).iter().all(|byte| *byte == b'v'));
@@ -99,14 +111,8 @@ fn a_wait_behind_replies_that_fill_the_socket_ends_with_its_element() {
 #[test]
 fn a_watcher_behind_replies_that_fill_the_socket_sees_what_happens() {
     let (house, mut writer) = house(HUGE);
-    let asked = answers_that_fill_a_socket(&house, Door::Memcached, b"get a\r\n");
-    let mut client = house.client_of(Door::Memcached);
-    for _ in 1..asked {
-        client.send(b"get a\r\n");
-        std::thread::sleep(Duration::from_millis(50));
-    }
-    client.send(b"get a\r\nwatch mutations\r\n");
-    std::thread::sleep(Duration::from_millis(50));
+    let next = b"watch mutations\r\n";
+    let (mut client, asked) = client_with_full_socket(&house, Door::Memcached, b"get a\r\n", next);
     for _ in 0..asked {
         client.expect("VALUE a 0 1000000\r\n");
         assert!(client.take(HUGE).iter().all(|byte| *byte == b'v'));
