@@ -69,10 +69,8 @@ impl<'s> Guard<'s> {
             while matches != 0 {
                 let slot = matches.trailing_zeros() as usize;
                 matches &= matches - 1;
-                // A false match of an empty slot may name anything, also a place outside.
                 if let Some(item) = Item::at(bucket.words, bucket.reference(slot) as usize * 8)
                     && item.has_key(key.bytes)
-                    && tags.tag(slot) == tag
                 {
                     return Some(Spot { segment, line, slot, item });
                 }

@@ -65,7 +65,8 @@ impl LineTags {
         (self.word0, self.word1 & TAGS_IN_WORD1)
     }
 
-    /// A bit for each slot whose tag is `tag`. May have false positives, never false negatives.
+    /// A bit for each slot whose tag is `tag`, and for no other: what an emptied slot still names
+    /// must not be followed.
     #[inline(always)]
     pub fn matches(&self, tag: u8) -> u32 {
         let low = self.word0 >> 32 | self.word1 << 32;
@@ -92,10 +93,13 @@ impl LineTags {
     }
 }
 
-/// A bit for each zero byte (bit i for byte i); a byte of 1 above a zero byte may be taken for 0.
+/// A bit for each zero byte (bit i for byte i). Exact: the shorter `(word - 0x01..) & !word & 0x80..`
+/// borrows from the byte above a zero, and then takes a 1 there for a zero too.
 #[inline(always)]
 fn zero_bytes(word: u64) -> u32 {
-    let high_bits = word.wrapping_sub(0x0101_0101_0101_0101) & !word & 0x8080_8080_8080_8080;
+    const LOW: u64 = 0x7f7f_7f7f_7f7f_7f7f;
+    // No sum of seven bits carries into the next byte: the high bit says that one of them was set.
+    let high_bits = !((word & LOW) + LOW | word | LOW);
     // Gathers the high bit of each byte into the top byte.
     ((high_bits >> 7).wrapping_mul(0x0102_0408_1020_4080) >> 56) as u32
 }
@@ -242,8 +246,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn matching_finds_every_slot_with_the_tag() {
-        let tags: [u8; SLOTS] = [7, 1, 0, 7, 255, 7, 128, 0, 7, 9];
+    fn matching_finds_the_slots_with_the_tag_and_no_others() {
+        let tags: [u8; SLOTS] = [7, 1, 0, 7, 6, 255, 128, 0, 7, 6];
         let mut line = LineTags { word0: 0x1234_5678, word1: 0xabcd << 48 };
         for (slot, &tag) in tags.iter().enumerate() {
             if slot < 4 {
@@ -255,7 +259,7 @@ mod tests {
         for tag in 1..=255u8 {
             let found = line.matches(tag);
             for (slot, &t) in tags.iter().enumerate() {
-                assert!(t != tag || found & 1 << slot != 0, "tag {tag} slot {slot}");
+                assert_eq!(found & 1 << slot != 0, t == tag, "tag {tag} slot {slot}");
                 assert_eq!(line.tag(slot), t);
             }
             assert_eq!(found >> SLOTS, 0);
