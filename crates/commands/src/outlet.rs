@@ -3,7 +3,7 @@
 //!
 //! Copying 100 kB into that buffer costs as much as a good part of sending them. So a value of
 //! [`LENT_BYTES`] is leased: it stays where it lies until its lease ends, whatever happens to its
-//! key, and no lock is held meanwhile. What carries the replies remembers where in them the value
+//! key, and no lock is taken for that. What carries the replies remembers where in them the value
 //! belongs, and sends all of it together. Larger values are copied, as small ones are: they would
 //! be kept for too long.
 //!
@@ -12,20 +12,28 @@
 //! the store                                 ^ value
 //! ```
 
-use dolium_engine::{Db, Found, Key, Lease, Millis, Session};
+use dolium_engine::{Db, Found, Key, LEASED_BYTES_MIN, Millis};
 use std::ops::RangeInclusive;
 
-/// Lengths of values that are worth a lock and a lease, and are sent quickly enough to hold one.
-pub const LENT_BYTES: RangeInclusive<usize> = 32 * 1024..=1024 * 1024;
+/// Lengths of values that are worth a second look at the index, and are sent quickly enough to hold a lease.
+pub const LENT_BYTES: RangeInclusive<usize> = LEASED_BYTES_MIN..=1024 * 1024;
 
 /// What carries replies to a client, when nothing that was to be sent earlier waits in it.
 pub trait Outlet {
     /// Whether more may be lent before the next is sent.
     fn has_room(&self) -> bool;
 
-    /// The bytes of the lease come after the first `at` bytes of replies, and after leases that
-    /// were given for the same place earlier.
-    fn lend(&mut self, at: usize, lease: Lease);
+    /// Leases the value of a string. If there is one and `head` says so of it, its bytes come after
+    /// those that are in `out` then, and after leases that were given for the same place earlier.
+    /// False: nothing is lent.
+    fn lend(
+        &mut self,
+        db: Db,
+        key: &Key<'_>,
+        now: Millis,
+        out: &mut Vec<u8>,
+        head: &mut dyn FnMut(&Found, &mut Vec<u8>) -> bool,
+    ) -> bool;
 
     /// How many leases it has.
     fn count(&self) -> usize;
@@ -42,19 +50,22 @@ pub trait Outlet {
 /// `out` is as it was.
 pub(crate) fn pass(
     outlet: &mut dyn Outlet,
-    (session, db, now): (&Session, Db, Millis),
+    (db, now): (Db, Millis),
     key: &Key<'_>,
     out: &mut Vec<u8>,
-    suits: impl FnOnce(&Found) -> bool,
-    head: impl FnOnce(&Found, &mut Vec<u8>),
+    mut suits: impl FnMut(&Found) -> bool,
+    mut head: impl FnMut(&Found, &mut Vec<u8>),
     end: &[u8],
 ) -> bool {
-    let Some((found, lease)) = session.write(db, key, now).lease(db, key) else { return false };
-    if !LENT_BYTES.contains(&found.len) || !suits(&found) {
-        return false;
+    let is_lent = outlet.lend(db, key, now, out, &mut |found, out| {
+        let is_it = LENT_BYTES.contains(&found.len) && suits(found);
+        if is_it {
+            head(found, out);
+        }
+        is_it
+    });
+    if is_lent {
+        out.extend_from_slice(end);
     }
-    head(&found, out);
-    outlet.lend(out.len(), lease);
-    out.extend_from_slice(end);
-    true
+    is_lent
 }

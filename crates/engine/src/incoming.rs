@@ -124,7 +124,8 @@ impl Session {
         // Once the item is in the index another session may replace it: its block stays what it is
         // until `run` is done with the bytes.
         let (reference, at) = incoming.block();
-        let lease = self.lease(reference, at + incoming.head.value_at(), incoming.head.value_len);
+        let lease =
+            self.lease_own(reference, at + incoming.head.value_at(), incoming.head.value_len);
         incoming.shown_at = lease.bytes().as_ptr().addr();
         self.offer(Some(incoming));
         let outcome = run(lease.bytes());

@@ -5,54 +5,111 @@
 //! So it is enough that a leased block is not freed before its lease ends.
 //!
 //! ```text
-//!   lease       under the shard's lock: the block is in the index, and goes on the list
-//!   replaced    the writer would free it, finds it on the list, and leaves it there as given back
-//!   lease ends  it leaves the list; given back meanwhile, it is freed by the next who looks
+//!   lease       a read that names the block it has met, and counts if the index has it still
+//!   replaced    the writer would free the block, finds it named, and leaves it as given back
+//!   lease ends  the next who frees a large block, or maintenance, finds it named no more, and frees it
 //! ```
-//! Both sides meet under the shard's lock: a lease is made only of a block that is in the index, and
-//! a block is given back only by who has just taken it out of the index under that lock, or later.
+//! Naming a block takes neither a lock nor a list (`hazards.rs`).
 //! Who waits for memory may wait for leases: they must be short, and few.
 
-use crate::engine::Engine;
+use crate::hazards::Hazards;
+use crate::limits::{HAZARDS_A_SESSION, SESSIONS_MAX};
 use crate::session::Session;
-use crate::sync::blocking::{Mutex, MutexGuard};
-use std::sync::Arc;
+use crate::sync::atomics::AtomicU64;
+use crate::sync::atomics::Ordering::Relaxed;
+use crate::sync::blocking::Mutex;
+use crate::verbs::{Db, Found, Key, Millis};
+use std::cell::Cell;
 
-/// Smallest value of which there are leases: blocks of fewer bytes are freed without a look at the
-/// list.
+/// Smallest value of which there are leases: blocks of fewer bytes are freed without a look at who
+/// reads them.
 pub const LEASED_BYTES_MIN: usize = if cfg!(shuttle) { 32 } else { 8 * 1024 };
+/// Leases that a session can have at a time.
+pub const LEASES_MAX: usize = HAZARDS_A_SESSION - 1;
+/// The slot of a block that the session itself is about to put into the index.
+const OWN: usize = HAZARDS_A_SESSION - 1;
+
+const _: () = assert!(SESSIONS_MAX <= 64);
 
 /// A string's bytes, which stay as they are for as long as this lives.
 #[derive(Debug)]
-pub struct Lease {
-    engine: Arc<Engine>,
-    reference: u32,
+pub struct Lease<'s> {
     at: usize,
     len: usize,
+    hazard: Hazard<'s>,
 }
 
-#[derive(Debug, Default)]
-pub(crate) struct Leases(Mutex<List>);
-
-#[derive(Debug, Default)]
-struct List {
-    lent: Vec<Lent>,
-    /// Blocks whose leases have ended after they were given back, and those of values that have not
-    /// come, with their bytes.
-    ended: Vec<(u32, usize)>,
+/// A slot of the session's, for as long as this lives.
+#[derive(Debug)]
+struct Hazard<'s> {
+    session: &'s Session,
+    slot: usize,
 }
+
+/// A session's slots in use, a bit each.
+#[derive(Debug, Default)]
+pub(crate) struct Slots(Cell<[u64; HAZARDS_A_SESSION / 64]>);
 
 #[derive(Debug)]
-struct Lent {
+pub(crate) struct Leases {
+    hazards: Hazards,
+    given: Mutex<Vec<Given>>,
+    /// How many there are of these. A hint, hence Relaxed: who misses one frees it the next time.
+    waiting: AtomicU64,
+}
+
+/// A block that was given back, and is to be freed.
+#[derive(Debug)]
+struct Given {
     reference: u32,
-    leases: u32,
-    /// Its bytes, once it has been given back.
-    given: Option<usize>,
+    bytes: usize,
+}
+
+impl Slots {
+    /// A free slot; whether all were.
+    fn take(&self) -> Option<(usize, bool)> {
+        let mut words = self.0.get();
+        let was_empty = words.iter().all(|word| *word == 0);
+        let number = words.iter().position(|word| *word != u64::MAX)?;
+        let slot = number * 64 + words[number].trailing_ones() as usize;
+        if slot == OWN {
+            return None;
+        }
+        words[number] |= 1 << (slot % 64);
+        self.0.set(words);
+        Some((slot, was_empty))
+    }
+
+    fn take_own(&self) -> bool {
+        let mut words = self.0.get();
+        let was_empty = words.iter().all(|word| *word == 0);
+        assert_eq!(words[OWN / 64] >> (OWN % 64), 0, "one value of its own at a time");
+        words[OWN / 64] |= 1 << (OWN % 64);
+        self.0.set(words);
+        was_empty
+    }
+
+    /// Gives a slot back; whether all are free now.
+    fn give(&self, slot: usize) -> bool {
+        let mut words = self.0.get();
+        words[slot / 64] &= !(1 << (slot % 64));
+        self.0.set(words);
+        words.iter().all(|word| *word == 0)
+    }
+}
+
+impl Default for Leases {
+    fn default() -> Leases {
+        let hazards = Hazards::new(SESSIONS_MAX);
+        Leases { hazards, given: Mutex::default(), waiting: AtomicU64::new(0) }
+    }
 }
 
 impl Leases {
-    fn list(&self) -> MutexGuard<'_, List> {
-        self.0.lock().expect("no holder panics")
+    fn push(&self, given: Given) {
+        let mut list = self.given.lock().expect("no holder panics");
+        list.push(given);
+        self.waiting.store(list.len() as u64, Relaxed);
     }
 
     /// Whether the block is leased: then it is freed later.
@@ -61,52 +118,91 @@ impl Leases {
         if crate::sync::modelled::is_left_out(crate::sync::modelled::Fault::Leased) {
             return false;
         }
-        let mut list = self.list();
-        let Some(lent) = list.lent.iter_mut().find(|lent| lent.reference == reference) else {
-            return false;
-        };
-        debug_assert!(lent.given.is_none(), "a block was given back twice");
-        lent.given = Some(bytes);
-        true
+        let is_named = self.hazards.is_named(reference);
+        if is_named {
+            self.push(Given { reference, bytes });
+        }
+        is_named
     }
 
-    fn begin(&self, reference: u32) {
-        let mut list = self.list();
-        match list.lent.iter_mut().find(|lent| lent.reference == reference) {
-            Some(lent) => lent.leases += 1,
-            None => list.lent.push(Lent { reference, leases: 1, given: None }),
-        }
+    /// Whoever looks next frees this block, which was in no index.
+    pub(crate) fn free_later(&self, reference: u32, bytes: usize) {
+        self.push(Given { reference, bytes });
     }
 
-    fn end(&self, reference: u32) {
-        let mut list = self.list();
-        let at = list.lent.iter().position(|lent| lent.reference == reference);
-        let at = at.expect("a lease is on the list until it ends");
-        list.lent[at].leases -= 1;
-        if list.lent[at].leases == 0
-            && let Some(bytes) = list.lent.swap_remove(at).given
-        {
-            list.ended.push((reference, bytes));
+    /// Takes those whose leases have ended off the list.
+    fn take_ended(&self) -> Vec<Given> {
+        if self.waiting.load(Relaxed) == 0 {
+            return Vec::new();
         }
+        let mut list = self.given.lock().expect("no holder panics");
+        let ended = list.extract_if(.., |given| !self.hazards.is_named(given.reference)).collect();
+        self.waiting.store(list.len() as u64, Relaxed);
+        ended
     }
 }
 
-impl Leases {
-    /// Whoever looks next frees this block.
-    pub(crate) fn free_later(&self, reference: u32, bytes: usize) {
-        self.list().ended.push((reference, bytes));
+impl<'s> Hazard<'s> {
+    fn of(session: &'s Session, slot: usize, is_first: bool) -> Hazard<'s> {
+        let hazard = Hazard { session, slot };
+        if is_first {
+            hazard.hazards().begin(hazard.owner());
+        }
+        hazard
+    }
+
+    fn hazards(&self) -> &'s Hazards {
+        &self.session.engine().leases().hazards
+    }
+
+    fn owner(&self) -> usize {
+        self.session.slot().index() as usize
+    }
+
+    fn name(&self, block: u32) {
+        self.hazards().name(self.owner(), self.slot, block);
+    }
+}
+
+impl Drop for Hazard<'_> {
+    fn drop(&mut self) {
+        self.hazards().empty(self.owner(), self.slot);
+        if self.session.hazard_slots().give(self.slot) {
+            self.hazards().end(self.owner());
+        }
     }
 }
 
 impl Session {
-    /// A lease of a block that is in the index; the caller holds the lock of its shard.
-    pub(crate) fn lease(&self, reference: u32, at: usize, len: usize) -> Lease {
-        debug_assert!(len >= LEASED_BYTES_MIN, "its block would be freed without a look");
-        self.engine().leases().begin(reference);
-        Lease { engine: self.engine().clone(), reference, at, len }
+    /// The bytes of a string where they lie, with what there is to know of it: they stay as they
+    /// are whatever happens to the key. `None`: no such key, no string of bytes, fewer than
+    /// [`LEASED_BYTES_MIN`], or [`LEASES_MAX`] leases live. Does not count as a use of the key.
+    #[inline]
+    pub fn lease(&self, db: Db, key: &Key<'_>, now: Millis) -> Option<(Found, Lease<'_>)> {
+        let (slot, is_first) = self.hazard_slots().take()?;
+        let hazard = Hazard::of(self, slot, is_first);
+        let (found, at) = self.read(db, key, |hit| {
+            let hit = hit.filter(|hit| !hit.item.is_due(now))?;
+            let head = &hit.item.head;
+            if !head.is_string() || head.is_int() || head.value_len < LEASED_BYTES_MIN {
+                return None;
+            }
+            // Whether the index has it still is what the read ends with, after this.
+            hazard.name((hit.item.at / 8) as u32);
+            Some((hit.item.found(hit.line.meta(hit.slot)).0, hit.item.at + head.value_at()))
+        })?;
+        Some((found, Lease { at, len: found.len, hazard }))
     }
 
-    /// A large block is to be freed. True: its lease's end will do that.
+    /// A lease of a block that this session is about to put into the index. One at a time.
+    pub(crate) fn lease_own(&self, reference: u32, at: usize, len: usize) -> Lease<'_> {
+        debug_assert!(len >= LEASED_BYTES_MIN, "its block would be freed without a look");
+        let hazard = Hazard::of(self, OWN, self.hazard_slots().take_own());
+        hazard.name(reference);
+        Lease { at, len, hazard }
+    }
+
+    /// A large block is to be freed. True: it will be when its leases have ended.
     #[cold]
     pub(crate) fn keeps_leased(&self, reference: u32, bytes: usize) -> bool {
         self.free_ended_leases();
@@ -115,24 +211,17 @@ impl Session {
 
     /// Frees the blocks whose leases have ended after they were given back.
     pub(crate) fn free_ended_leases(&self) {
-        let ended = std::mem::take(&mut self.engine().leases().list().ended);
-        for (reference, bytes) in ended {
-            self.free_item(reference, bytes);
+        for given in self.engine().leases().take_ended() {
+            self.free_item(given.reference, given.bytes);
         }
     }
 }
 
-impl Lease {
+impl Lease<'_> {
     pub fn bytes(&self) -> &[u8] {
-        // SAFETY: the block was in the index, as a string, when the lease was made under its shard's
-        // lock. Strings are not changed in place, and the block is not freed while it is on the
-        // list of leases, from which only `drop` takes this one.
-        unsafe { self.engine.mem().lent(self.at, self.len) }
-    }
-}
-
-impl Drop for Lease {
-    fn drop(&mut self) {
-        self.engine.leases().end(self.reference);
+        // SAFETY: the block was in the index, as a string, after it had been named, or was this
+        // session's own then. Strings are not changed in place, and a block that is taken out of
+        // the index is not freed while it is named, which it is until `hazard` is dropped.
+        unsafe { self.hazard.session.mem().lent(self.at, self.len) }
     }
 }

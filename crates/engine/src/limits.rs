@@ -8,5 +8,7 @@ pub const VALUE_BYTES_MAX: usize = 512 << 20;
 pub const DATABASES_MAX: u16 = 64;
 /// Most threads that hold a session at once.
 pub const SESSIONS_MAX: usize = 64;
+/// Blocks that one session can read where they lie at a time.
+pub const HAZARDS_A_SESSION: usize = 256;
 /// What a u32 reference in 8-byte granules can reach.
 pub const ARENA_BYTES_MAX: u64 = 32 << 30;

@@ -14,7 +14,7 @@ use crate::incoming::Incoming;
 use crate::index::batch::TypicalBytes;
 use crate::index::bucket::META_FREQUENCY;
 use crate::index::read::{Hit, View};
-use crate::lease::LEASED_BYTES_MIN;
+use crate::lease::{LEASED_BYTES_MIN, Slots};
 use crate::packed::Packed;
 use crate::sync::atomics::AtomicBool;
 use crate::sync::lock;
@@ -34,6 +34,7 @@ pub struct Session {
     typical_bytes: TypicalBytes,
     /// The value that has been received for the item that is about to be stored.
     offered: RefCell<Option<Incoming>>,
+    hazard_slots: Slots,
     /// Bytes in use at the last maintenance, and how much is committed ahead.
     pub(crate) growth: Cell<(u64, u64)>,
 }
@@ -49,6 +50,7 @@ impl Session {
             eviction_turn: Cell::new(0),
             typical_bytes: TypicalBytes::default(),
             offered: RefCell::new(None),
+            hazard_slots: Slots::default(),
             growth: Cell::new((0, 0)),
         })
     }
@@ -225,7 +227,7 @@ impl Session {
     }
 
     #[inline(always)]
-    fn read<'e, R>(
+    pub(crate) fn read<'e, R>(
         &'e self,
         db: Db,
         key: &Key<'_>,
@@ -370,6 +372,10 @@ impl Session {
 
     pub(crate) fn slot(&self) -> &SessionSlot {
         &self.slot
+    }
+
+    pub(crate) fn hazard_slots(&self) -> &Slots {
+        &self.hazard_slots
     }
 
     /// A number that differs from call to call: where eviction looks next.

@@ -79,7 +79,7 @@ fn a_value_stays_where_it_was_received() {
             bytes.as_ptr()
         });
         assert!(read(&session, &key) == value);
-        let (_, lease) = session.write(DB, &key, 1).lease(DB, &key).expect("a string");
+        let (_, lease) = session.lease(DB, &key, 1).expect("a string");
         assert_eq!(lease.bytes().as_ptr(), shown, "it was moved");
         drop(lease);
         assert!(round == 0 || live(&engine, &session) == before);

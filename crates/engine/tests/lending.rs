@@ -27,16 +27,16 @@ fn strings_of_many_bytes_are_leased_and_nothing_else() {
     put(&session, &text, &large(0)).expect("room");
     put(&session, &short, &[b'x'; LEASED_BYTES_MIN - 1]).expect("room");
     session.write(DB, &number, 1).put(DB, &number, &Put::plain(Value::Int(12))).expect("room");
-    let (found, lease) = session.write(DB, &text, 1).lease(DB, &text).expect("it is a string");
+    let (found, lease) = session.lease(DB, &text, 1).expect("it is a string");
     assert_eq!((found.kind, found.len), (Kind::String, 200_000));
     assert!(lease.bytes() == large(0));
     for key in [&number, &short, &missing] {
-        assert!(session.write(DB, key, 1).lease(DB, key).is_none());
+        assert!(session.lease(DB, key, 1).is_none());
     }
     let mut guard = session.write(DB, &text, 1);
     guard.set_deadline(DB, &text, 5, Event::Expire).expect("room");
     drop(guard);
-    assert!(session.write(DB, &text, 6).lease(DB, &text).is_none(), "it is due");
+    assert!(session.lease(DB, &text, 6).is_none(), "it is due");
     assert!(lease.bytes() == large(0));
     drop(lease);
     engine.verify().expect("sound");
@@ -46,7 +46,7 @@ fn strings_of_many_bytes_are_leased_and_nothing_else() {
 fn leased_bytes_stay_whatever_happens_to_their_key() {
     let (engine, session) = store(64 << 20);
     let key = engine.key(b"k");
-    let lease = |session: &Session| session.write(DB, &key, 1).lease(DB, &key).expect("there").1;
+    let lease = || session.lease(DB, &key, 1).expect("there").1;
     let settle = || {
         session.write_all(1).flush(DB);
         // The first round may have freed what the second goes through.
@@ -59,7 +59,7 @@ fn leased_bytes_stay_whatever_happens_to_their_key() {
     for round in 0..50u32 {
         put(&session, &key, &large(round)).expect("room");
         // Two of one block; the first ends before the block is given back.
-        let leases = [lease(&session), lease(&session)];
+        let leases = [lease(), lease()];
         let [first, second] = leases;
         drop(first);
         match round % 4 {

@@ -38,7 +38,7 @@ fn lease(session: &Session, history: &History, floor: &mut usize) {
     for name in KEYS {
         let key = session.engine().key(name.as_bytes());
         *floor = history.done().max(*floor);
-        let leased = session.write(A, &key, NOW).lease(A, &key);
+        let leased = session.lease(A, &key, NOW);
         let held = leased.as_ref().map(|(found, lease)| (lease.bytes().to_vec(), found.deadline));
         *floor = history.moment_of(*floor, &[((A.0, name), held)]);
         leases.extend(leased.map(|(_, lease)| (lease.bytes().to_vec(), lease)));

@@ -156,7 +156,7 @@ impl Connection {
     }
 
     /// As [`Connection::send`], with values that are lent; there are some only where they may be.
-    pub fn send_with(&mut self, bytes: &mut Vec<u8>, loans: &mut Loans) -> Sent {
+    pub fn send_with(&mut self, bytes: &mut Vec<u8>, loans: &mut Loans<'_>) -> Sent {
         let Transport::Socket(socket) = &self.transport else {
             unreachable!("values are lent to sockets")
         };

@@ -35,11 +35,11 @@ pub const LARGE_INPUT_KEPT: usize = 1024 * 1024;
 /// Output that a connection gathers before it is sent although its requests go on: half of a second
 /// level cache. A system call for each 64 KiB costs a fifth more than the cache saves.
 pub const SEND_BYTES: usize = 512 * 1024;
-/// The same for values that are lent, which go through no cache of ours: much of what a socket has
-/// room for, so that little of it has to be copied when it is full.
-pub const LOANS_SEND_BYTES: usize = 2 * 1024 * 1024;
+/// The same for values that are lent, which go through no cache of ours: as much as most sockets have
+/// room for, and no more, since what is left over when one is full has to be copied.
+pub const LOANS_SEND_BYTES: usize = 768 * 1024;
 /// Values that may be lent for one request's replies, and their bytes; the others are copied.
-pub const LOANS_MAX: usize = 128;
+pub const LOANS_MAX: usize = dolium_engine::LEASES_MAX;
 pub const LOANS_BYTES_MAX: usize = 16 * 1024 * 1024;
 /// Capacity the hot output buffer may keep from one connection to the next.
 pub const HOT_OUTPUT_KEPT: usize = 1024 * 1024;

@@ -8,22 +8,26 @@
 
 use crate::limits::{LOANS_BYTES_MAX, LOANS_MAX};
 use dolium_commands::outlet::Outlet;
-use dolium_engine::Lease;
+use dolium_engine::{Db, Found, Key, Lease, Millis, Session};
 use rustix::io::Errno;
 use rustix::net::{SendAncillaryBuffer, SendFlags};
 use std::io::IoSlice;
 use std::os::fd::BorrowedFd;
 
 /// Values that belong into the replies of one connection, in order.
-#[derive(Default)]
-pub struct Loans {
+pub struct Loans<'s> {
+    session: &'s Session,
     /// Each with its place: after so many bytes of replies.
-    values: Vec<(usize, Lease)>,
+    values: Vec<(usize, Lease<'s>)>,
     bytes: usize,
     is_closed: bool,
 }
 
-impl Loans {
+impl<'s> Loans<'s> {
+    pub fn new(session: &'s Session) -> Loans<'s> {
+        Loans { session, values: Vec::new(), bytes: 0, is_closed: false }
+    }
+
     pub fn is_empty(&self) -> bool {
         self.values.is_empty()
     }
@@ -77,15 +81,27 @@ impl Loans {
     }
 }
 
-impl Outlet for Loans {
+impl Outlet for Loans<'_> {
     #[inline(always)]
     fn has_room(&self) -> bool {
         !self.is_closed && self.values.len() < LOANS_MAX && self.bytes < LOANS_BYTES_MAX
     }
 
-    fn lend(&mut self, at: usize, lease: Lease) {
-        self.bytes += lease.bytes().len();
-        self.values.push((at, lease));
+    fn lend(
+        &mut self,
+        db: Db,
+        key: &Key<'_>,
+        now: Millis,
+        out: &mut Vec<u8>,
+        head: &mut dyn FnMut(&Found, &mut Vec<u8>) -> bool,
+    ) -> bool {
+        let Some((found, lease)) = self.session.lease(db, key, now) else { return false };
+        if !head(&found, out) {
+            return false;
+        }
+        self.bytes += found.len;
+        self.values.push((out.len(), lease));
+        true
     }
 
     fn count(&self) -> usize {

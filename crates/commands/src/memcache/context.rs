@@ -50,13 +50,13 @@ impl McContext<'_> {
     pub(super) fn pass(
         &mut self,
         key: &Key<'_>,
-        suits: impl FnOnce(&Found) -> bool,
-        head: impl FnOnce(&Found, &mut Vec<u8>),
+        suits: impl FnMut(&Found) -> bool,
+        head: impl FnMut(&Found, &mut Vec<u8>),
         end: &[u8],
     ) -> bool {
-        let store = (self.session, self.db, self.now);
+        let at = (self.db, self.now);
         let Some(outlet) = self.outlet.as_deref_mut() else { return false };
-        let is_sent = outlet::pass(outlet, store, key, self.out, suits, head, end);
+        let is_sent = outlet::pass(outlet, at, key, self.out, suits, head, end);
         if !is_sent {
             outlet.close();
         }

@@ -5,7 +5,6 @@ use crate::index::bucket::{Line, tag_of};
 use crate::index::segment::{Segment, home_of, stash_line};
 use crate::index::shard::Shard;
 use crate::item::Item;
-use crate::lease::{LEASED_BYTES_MIN, Lease};
 use crate::verbs::{Db, Event, Found, Key};
 
 /// Where a key belongs: its database's root and its shard, locked.
@@ -108,21 +107,6 @@ impl<'s> Guard<'s> {
         let int = if spot.item.head.is_int() { spot.item.int() } else { 0 };
         spot.item.copy_value(int, out);
         true
-    }
-
-    /// The bytes of a string where they lie, with what there is to know of it: they stay as they
-    /// are whatever happens to the key (see `lease.rs`). `None`: no such key, no string of bytes,
-    /// or fewer than [`LEASED_BYTES_MIN`].
-    pub fn lease(&mut self, db: Db, key: &Key<'_>) -> Option<(Found, Lease)> {
-        let target = self.target(db, key.hash);
-        let Spot { item, segment, line, slot } = self.live(&target, key)?;
-        let is_string = item.head.is_string() && !item.head.is_int();
-        if !is_string || item.head.value_len < LEASED_BYTES_MIN {
-            return None;
-        }
-        let found = item.found(segment.line(line).meta(slot)).0;
-        let at = item.at + item.head.value_at();
-        Some((found, self.session.lease((item.at / 8) as u32, at, item.head.value_len)))
     }
 
     /// The integer of a key stored as `Encoding::Int`.

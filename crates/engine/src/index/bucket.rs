@@ -99,7 +99,7 @@ impl LineTags {
 fn zero_bytes(word: u64) -> u32 {
     const LOW: u64 = 0x7f7f_7f7f_7f7f_7f7f;
     // No sum of seven bits carries into the next byte: the high bit says that one of them was set.
-    let high_bits = !((word & LOW) + LOW | word | LOW);
+    let high_bits = !(((word & LOW) + LOW) | word | LOW);
     // Gathers the high bit of each byte into the top byte.
     ((high_bits >> 7).wrapping_mul(0x0102_0408_1020_4080) >> 56) as u32
 }

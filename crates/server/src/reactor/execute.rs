@@ -86,7 +86,7 @@ impl Reactor {
             fetches: &batch.fetches,
             input,
             out: &mut self.out,
-            loans: Loans::default(),
+            loans: Loans::new(&self.session),
             now: self.now,
             thread: self.thread,
             counters: &self.server.statistics.threads[self.thread],
@@ -115,7 +115,9 @@ impl Reactor {
             }
         }
         stage.end(connection);
-        self.wrote |= stage.wrote;
+        let wrote = stage.wrote;
+        drop(stage);
+        self.wrote |= wrote;
         connection.restore_held();
         let waits = connection.hold == Hold::Wait;
         if has_end {

@@ -37,7 +37,7 @@ fn get_large(ctx: &mut Context<'_>, key: &Key<'_>) {
         RespWriter::new(out, version).bulk_header(found.len);
     };
     if let Some(outlet) = ctx.outlet.take()
-        && outlet::pass(outlet, (ctx.session, db, ctx.now), key, ctx.out, |_| true, head, b"\r\n")
+        && outlet::pass(outlet, (db, ctx.now), key, ctx.out, |_| true, head, b"\r\n")
     {
         return;
     }

@@ -30,7 +30,7 @@ pub(super) struct Stage<'a> {
     pub input: &'a [u8],
     pub out: &'a mut Vec<u8>,
     /// Values that belong into `out`.
-    pub loans: Loans,
+    pub loans: Loans<'a>,
     pub now: u64,
     pub thread: usize,
     pub counters: &'a ThreadCounters,
