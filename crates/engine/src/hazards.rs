@@ -19,27 +19,36 @@ use crate::sync::atomics::{AtomicU32, AtomicU64, fence};
 
 #[derive(Debug)]
 pub struct Hazards {
-    /// Sessions with a block in a slot, a bit each: the others' slots need not be looked at.
-    naming: AtomicU64,
-    /// Slots, session after session; 0 = empty.
-    slots: Vec<AtomicU32>,
+    naming: Naming,
+    slots: Vec<Slots>,
 }
+
+/// Sessions with a block in a slot, a bit each: the others' slots need not be looked at. Written by
+/// all of them, hence in a cache line of its own.
+#[derive(Debug, Default)]
+#[repr(align(128))]
+struct Naming(AtomicU64);
+
+/// The slots of one session, 0 = empty, in cache lines of their own.
+#[derive(Debug)]
+#[repr(align(128))]
+struct Slots([AtomicU32; HAZARDS_A_SESSION]);
 
 impl Hazards {
     /// For up to 64 sessions.
     pub fn new(sessions: usize) -> Hazards {
-        let slots = (0..sessions * HAZARDS_A_SESSION).map(|_| AtomicU32::new(0)).collect();
-        Hazards { naming: AtomicU64::new(0), slots }
+        let slots = || Slots(std::array::from_fn(|_| AtomicU32::new(0)));
+        Hazards { naming: Naming::default(), slots: (0..sessions).map(|_| slots()).collect() }
     }
 
     fn slot(&self, session: usize, slot: usize) -> &AtomicU32 {
-        &self.slots[session * HAZARDS_A_SESSION + slot]
+        &self.slots[session].0[slot]
     }
 
     /// Before the first block that a session names.
     pub fn begin(&self, session: usize) {
         // Ordered before the look at the index by the fence in `name`.
-        self.naming.fetch_or(1 << session, Relaxed);
+        self.naming.0.fetch_or(1 << session, Relaxed);
     }
 
     /// The session is about to read this block, if the index still has it after this.
@@ -61,17 +70,16 @@ impl Hazards {
     /// After the last one was emptied.
     pub fn end(&self, session: usize) {
         // Pairs with the Acquire in `is_named`, as in `empty`.
-        self.naming.fetch_and(!(1 << session), Release);
+        self.naming.0.fetch_and(!(1 << session), Release);
     }
 
     /// Whether somebody may read the block, which was taken out of the index before.
     pub fn is_named(&self, block: u32) -> bool {
         // Pairs with the fence in `name`.
         fence(SeqCst);
-        let mut naming = self.naming.load(Acquire);
+        let mut naming = self.naming.0.load(Acquire);
         while naming != 0 {
-            let first = naming.trailing_zeros() as usize * HAZARDS_A_SESSION;
-            let slots = &self.slots[first..first + HAZARDS_A_SESSION];
+            let Slots(slots) = &self.slots[naming.trailing_zeros() as usize];
             if slots.iter().any(|slot| slot.load(Acquire) == block) {
                 return true;
             }

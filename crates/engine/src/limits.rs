@@ -8,7 +8,8 @@ pub const VALUE_BYTES_MAX: usize = 512 << 20;
 pub const DATABASES_MAX: u16 = 64;
 /// Most threads that hold a session at once.
 pub const SESSIONS_MAX: usize = 64;
-/// Blocks that one session can read where they lie at a time.
-pub const HAZARDS_A_SESSION: usize = 256;
+/// Blocks that one session can read where they lie at a time. In models few, since each is a word
+/// at whose every load others may run.
+pub const HAZARDS_A_SESSION: usize = if cfg!(shuttle) { 64 } else { 256 };
 /// What a u32 reference in 8-byte granules can reach.
 pub const ARENA_BYTES_MAX: u64 = 32 << 30;

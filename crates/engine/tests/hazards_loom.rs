@@ -15,13 +15,53 @@ mod limits {
 }
 
 mod sync {
+    /// The checker's atomics, with what is left out.
     pub mod atomics {
-        use crate::{LEFT_OUT, Weak};
-        pub use loom::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+        use crate::{LEFT_OUT, WRITER, Weak};
+        pub use loom::sync::atomic::Ordering;
+        use loom::sync::atomic::{self, Ordering::Relaxed};
 
         pub fn fence(order: Ordering) {
-            if LEFT_OUT.get() != Weak::Fences {
-                loom::sync::atomic::fence(order);
+            let is_writer = Some(loom::thread::current().id()) == WRITER.get();
+            let weak = if is_writer { Weak::WritersFence } else { Weak::ReadersFence };
+            if LEFT_OUT.get() != weak {
+                atomic::fence(order);
+            }
+        }
+
+        #[derive(Debug)]
+        pub struct AtomicU32(atomic::AtomicU32);
+
+        impl AtomicU32 {
+            pub fn new(value: u32) -> AtomicU32 {
+                AtomicU32(atomic::AtomicU32::new(value))
+            }
+
+            pub fn load(&self, order: Ordering) -> u32 {
+                self.0.load(order)
+            }
+
+            pub fn store(&self, value: u32, order: Ordering) {
+                let is_weak = value == 0 && LEFT_OUT.get() == Weak::Empty;
+                self.0.store(value, if is_weak { Relaxed } else { order });
+            }
+        }
+
+        #[derive(Debug, Default)]
+        pub struct AtomicU64(atomic::AtomicU64);
+
+        impl AtomicU64 {
+            pub fn load(&self, order: Ordering) -> u64 {
+                self.0.load(order)
+            }
+
+            pub fn fetch_or(&self, bits: u64, order: Ordering) -> u64 {
+                self.0.fetch_or(bits, order)
+            }
+
+            pub fn fetch_and(&self, bits: u64, order: Ordering) -> u64 {
+                let is_weak = LEFT_OUT.get() == Weak::End;
+                self.0.fetch_and(bits, if is_weak { Relaxed } else { order })
             }
         }
     }
@@ -39,8 +79,14 @@ use std::cell::Cell;
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Weak {
     Nothing,
-    /// Between naming a block and looking again, and between unlinking and looking for names.
-    Fences,
+    /// Between naming a block and looking again.
+    ReadersFence,
+    /// Between unlinking a block and looking for its name.
+    WritersFence,
+    /// The Release of an emptied slot.
+    Empty,
+    /// The Release of the session's bit.
+    End,
     /// The second look at the index.
     SecondLook,
     /// The look at the names.
@@ -50,6 +96,7 @@ enum Weak {
 thread_local! {
     // All of loom's threads run on the test's own.
     static LEFT_OUT: Cell<Weak> = const { Cell::new(Weak::Nothing) };
+    static WRITER: Cell<Option<thread::ThreadId>> = const { Cell::new(None) };
 }
 
 struct Store {
@@ -77,15 +124,21 @@ fn read(store: &Store, session: usize, weak: Weak) {
     store.hazards.end(session);
 }
 
-/// Puts block 2 into the place of block 1, and uses block 1 for something else if it is free.
+/// Puts block 2 into the place of block 1, and uses block 1 for something else when it is free. Who
+/// finds it named looks once more later, as the store does.
 fn replace(store: &Store, weak: Weak) {
+    const LOOKS: usize = 2;
     store.reference.store(2, Release);
     store.version.store(1, Release);
-    if weak == Weak::Names || !store.hazards.is_named(1) {
-        store.blocks[0].with_mut(|bytes| {
-            // SAFETY: as in `read`.
-            unsafe { *bytes = 3 }
-        });
+    for _ in 0..LOOKS {
+        if weak == Weak::Names || !store.hazards.is_named(1) {
+            store.blocks[0].with_mut(|bytes| {
+                // SAFETY: as in `read`.
+                unsafe { *bytes = 3 }
+            });
+            return;
+        }
+        thread::yield_now();
     }
 }
 
@@ -94,6 +147,7 @@ fn every_order(readers: usize, weak: Weak) {
     builder.preemption_bound = (readers > 1).then_some(2);
     builder.check(move || {
         LEFT_OUT.set(weak);
+        WRITER.set(Some(thread::current().id()));
         let store = Arc::new(Store {
             hazards: Hazards::new(readers),
             version: AtomicU32::new(0),
@@ -123,8 +177,26 @@ fn a_block_that_two_read_is_not_used_again() {
 
 #[test]
 #[should_panic]
-fn control_without_the_fences_neither_sees_the_other() {
-    every_order(1, Weak::Fences);
+fn control_without_the_readers_fence_neither_sees_the_other() {
+    every_order(1, Weak::ReadersFence);
+}
+
+#[test]
+#[should_panic]
+fn control_without_the_writers_fence_neither_sees_the_other() {
+    every_order(1, Weak::WritersFence);
+}
+
+#[test]
+#[should_panic]
+fn control_without_release_of_the_slot_the_read_is_not_over() {
+    every_order(1, Weak::Empty);
+}
+
+#[test]
+#[should_panic]
+fn control_without_release_of_the_bit_the_read_is_not_over() {
+    every_order(1, Weak::End);
 }
 
 #[test]

@@ -1,4 +1,4 @@
-//! Strings shown where they lie, under a guard.
+//! Strings that are read where they lie.
 
 use dolium_engine::*;
 

@@ -4,6 +4,7 @@ use crate::clients::{Card, Token};
 use crate::incoming::Incoming;
 use crate::listener::Door;
 use crate::outlet::Loans;
+use crate::server::Server;
 use crate::transport::Transport;
 use dolium_commands::connection::ClientState;
 use dolium_protocol::detect::Protocol;
@@ -12,6 +13,7 @@ use dolium_protocol::{http, memcache};
 use std::io::ErrorKind;
 use std::os::fd::AsFd;
 use std::sync::Arc;
+use std::sync::atomic::Ordering::Relaxed;
 
 /// Why a connection's requests wait.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -108,7 +110,18 @@ impl Connection {
     /// Its requests may run, and there may be some: those that were held when the end of the input
     /// was read are still to be answered.
     pub fn is_due(&self) -> bool {
-        self.hold == Hold::No && !(self.at_end && self.input.is_empty())
+        let has_input = !(self.at_end && self.input.is_empty());
+        self.hold == Hold::No && has_input && !self.is_closing()
+    }
+
+    /// Holds it back if CLIENT PAUSE does so with what `may_write`.
+    #[cold]
+    pub fn pause(&mut self, server: &Server, may_write: bool) {
+        if server.pause.holds(server.unix_us() / 1000, may_write) {
+            self.hold = Hold::Pause;
+            self.card.held.store(true, Relaxed);
+            server.pause.count_held();
+        }
     }
 
     /// Bytes that wait for the peer; where TLS has them already, only that there are some.

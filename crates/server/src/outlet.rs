@@ -6,7 +6,7 @@
 //! loans, at                       ^ a                              ^ b
 //! ```
 
-use crate::limits::{LOANS_BYTES_MAX, LOANS_MAX};
+use crate::limits::{LOANS_BYTES_MAX, LOANS_MAX, LOANS_SEND, LOANS_SEND_BYTES};
 use dolium_commands::outlet::Outlet;
 use dolium_engine::{Db, Found, Key, Lease, Millis, Session};
 use rustix::io::Errno;
@@ -35,6 +35,12 @@ impl<'s> Loans<'s> {
     /// Bytes of the values.
     pub fn bytes(&self) -> usize {
         self.bytes
+    }
+
+    /// Enough to be sent although more is to come.
+    #[inline(always)]
+    pub fn is_much(&self) -> bool {
+        self.bytes >= LOANS_SEND_BYTES || self.values.len() >= LOANS_SEND
     }
 
     pub fn clear(&mut self) {

@@ -5,7 +5,7 @@ mod door;
 
 use dolium_server::listener::Door;
 use door::{Client, House};
-use std::io::Read;
+use std::io::{Read, Write};
 use std::net::Shutdown;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::time::{Duration, Instant};
@@ -67,6 +67,16 @@ fn a_reply_is_taken_back_with_the_values_lent_for_it() {
     // What was answered before, in the same batch, stays.
     client.send(b"get a\r\nget a a list\r\nget a\r\n");
     client.expect(&[&whole, refusal, &whole].concat());
+}
+
+/// The second look at the index, which lends the value, told of the use that the first had counted.
+#[test]
+fn the_first_use_of_a_large_value_is_told_as_the_first() {
+    let (house, mut client) = house(LARGE);
+    let value = "v".repeat(LARGE);
+    client.ask("mg a v h l\r\n", &format!("VA {LARGE} h0 l0\r\n{value}\r\n"));
+    client.ask("mg a v h\r\n", &format!("VA {LARGE} h1\r\n{value}\r\n"));
+    drop(house);
 }
 
 /// The end of the input was read while replies waited for the peer. When it made room nobody went on
@@ -163,4 +173,62 @@ fn messages_between_large_replies_keep_none_of_them_back() {
         // The publisher stops, whatever became of the replies.
         assert!(all_came, "replies are missing");
     });
+}
+
+/// A request of the binary protocol, without extras.
+fn binary(opcode: u8, extras: &[u8], key: &str, value: &[u8]) -> Vec<u8> {
+    let body = (extras.len() + key.len() + value.len()) as u32;
+    let mut request = vec![0x80, opcode, 0, key.len() as u8, extras.len() as u8, 0, 0, 0];
+    request.extend(body.to_be_bytes());
+    request.extend([0; 12]);
+    [&request, extras, key.as_bytes(), value].concat()
+}
+
+/// What is too large is refused and skipped. Behind replies that filled the socket the request was
+/// held, but its value was gone: as many bytes of the next requests were skipped in its place.
+#[test]
+fn a_value_too_large_behind_replies_that_fill_the_socket_is_skipped_once() {
+    const GETS: usize = 40;
+    const TOO_LARGE: usize = HUGE + HUGE / 5;
+    let (house, _) = house(HUGE);
+    let value = vec![b'v'; TOO_LARGE];
+    let text = [format!("set b 0 0 {TOO_LARGE}\r\n").as_bytes(), &value, b"\r\n"].concat();
+    let is_whole = |client: &mut Client| client.take(HUGE).iter().all(|byte| *byte == b'v');
+    for is_binary in [false, true] {
+        let mut client = house.client_of(Door::Memcached);
+        let (get, set, none) = match is_binary {
+            false => (b"get a\r\n".to_vec(), text.clone(), b"get none\r\n".to_vec()),
+            true => {
+                let get = |key| binary(0x00, b"", key, b"");
+                (get("a"), binary(0x01, &[0; 8], "b", &value), get("none"))
+            }
+        };
+        let (begun, rest) = set.split_at(10_000);
+        client.send(&[&get.repeat(GETS), begun].concat());
+        std::thread::sleep(Duration::from_millis(100));
+        let mut writer = client.socket.try_clone().expect("a socket");
+        let rest = [rest, &none].concat();
+        let sender = std::thread::spawn(move || writer.write_all(&rest).expect("it is taken"));
+        for _ in 0..GETS {
+            match is_binary {
+                false => client.expect(&format!("VALUE a 0 {HUGE}\r\n")),
+                true => assert_eq!(client.take(28)[..2], [0x81, 0x00]),
+            }
+            assert!(is_whole(&mut client));
+            if !is_binary {
+                client.expect("\r\nEND\r\n");
+            }
+        }
+        match is_binary {
+            false => client.expect("SERVER_ERROR object too large for cache\r\nEND\r\n"),
+            true => {
+                for (opcode, status) in [(0x01, 3), (0x00, 1)] {
+                    let head = client.take(24);
+                    assert_eq!((head[1], head[7]), (opcode, status));
+                    client.take(usize::from(head[11]));
+                }
+            }
+        }
+        sender.join().expect("all was sent");
+    }
 }

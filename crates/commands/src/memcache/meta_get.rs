@@ -85,7 +85,12 @@ fn read(context: &mut McContext<'_>, command: &Command<'_>, key: &Key<'_>) -> bo
     }
     if flags.has(b'v') && !copies(&found) {
         let suits = |found: &Found| found.marks == 0 && (!flags.has(b'c') || found.unique != 0);
-        if !context.pass(key, suits, value_head, b"\r\n") {
+        // The look above has counted as a use, which is not to be told as an earlier one.
+        let Found { frequency, last_use_s, .. } = found;
+        let head = |found: &Found, out: &mut Vec<u8>| {
+            value_head(&Found { frequency, last_use_s, ..*found }, out);
+        };
+        if !context.pass(key, suits, head, b"\r\n") {
             return read(context, command, key);
         }
     } else if flags.has(b'v') {

@@ -7,6 +7,7 @@ use crate::host::FakeHost;
 use dolium_commands::connection::{ClientState, gate};
 use dolium_commands::context::{Context, Flow};
 use dolium_commands::dispatch;
+use dolium_commands::outlet::Outlet;
 use dolium_engine::{Engine, EngineOptions, Policy, Session};
 use dolium_protocol::resp::{ArgVec, ParseState, Version, parse};
 use std::sync::Arc;
@@ -61,6 +62,11 @@ impl Conversation {
 
     /// The reply to a request as one would type it.
     pub fn ask(&mut self, request: &str) -> String {
+        self.ask_past(None, request)
+    }
+
+    /// The same on a connection that can be lent large values.
+    pub fn ask_past(&mut self, outlet: Option<&mut dyn Outlet>, request: &str) -> String {
         let line = format!("{request}\r\n");
         let mut args = ArgVec::new();
         let _ = parse(line.as_bytes(), &Default::default(), &mut ParseState::default(), &mut args);
@@ -69,7 +75,8 @@ impl Conversation {
         let prepared = dispatch::prepare(self.session.engine(), &args);
         let mut context = Context {
             fetch: &dolium_engine::Fetch::NONE,
-            outlet: None,
+            // A shorter loan than the caller's.
+            outlet: outlet.map(|outlet| -> &mut dyn Outlet { outlet }),
             session: &self.session,
             host: &FakeHost,
             client: &mut self.client,

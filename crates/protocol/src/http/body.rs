@@ -97,7 +97,7 @@ pub(crate) fn walk(
         let Some((len, start)) = chunk_line(input, state.offset)? else {
             return Ok(Chunks::Need(input.len() + 1));
         };
-        if len > body_bytes_max - state.len {
+        if len > body_bytes_max.saturating_sub(state.len) {
             return Err(HttpError::BodyTooLarge);
         }
         if len == 0 {

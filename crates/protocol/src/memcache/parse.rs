@@ -76,6 +76,11 @@ impl ParseState {
     pub fn new() -> Self {
         Self::default()
     }
+
+    /// Whether a refused request's data block is being skipped.
+    pub fn is_skipping(&self) -> bool {
+        self.skipping != 0
+    }
 }
 
 /// Bytes that end a data block.

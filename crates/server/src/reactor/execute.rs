@@ -10,7 +10,6 @@ use crate::connection::{Closing, Connection, Hold};
 use crate::limits::*;
 use crate::outlet::Loans;
 use crate::statistics::row_trait;
-use dolium_protocol::http;
 use dolium_protocol::resp::RespWriter;
 use std::sync::atomic::Ordering::Relaxed;
 
@@ -101,15 +100,19 @@ impl Reactor {
                 What::End => has_end = true,
                 What::Run { slot, request } => match request {
                     Request::Redis(prepared) => stage.run(connection, entry, *slot, prepared),
-                    Request::Memcache { is_write } => {
-                        stage.run_memcache(connection, entry, *is_write);
+                    Request::Memcache { is_write, is_skipped } => {
+                        stage.run_memcache(connection, entry, *is_write, *is_skipped);
                     }
                     Request::MemcacheBinary { is_write } => {
                         stage.run_memcache_binary(connection, entry, *is_write);
                     }
                     Request::Received => stage.run_received(connection, entry),
                     Request::Http { is_write } => stage.run_http(connection, entry, *is_write),
-                    Request::Continue => stage.out.extend_from_slice(http::CONTINUE),
+                    Request::Continue => stage.run_continue(connection),
+                    // Found anew when it is its turn: what follows it is not to be read as requests.
+                    Request::Broken(_) if connection.hold != Hold::No => {
+                        stage.keep(connection, entry);
+                    }
                     Request::Broken(broken) => answer_broken(connection, broken, stage.out),
                 },
             }
@@ -127,7 +130,8 @@ impl Reactor {
                 *ns += stopwatch.ns();
             }
         }
-        if waits {
+        // Once: where the batch was full at the request that waits, the end comes with the next.
+        if has_end && waits {
             self.begin_wait(run[0].token);
         }
     }
@@ -156,7 +160,7 @@ impl Reactor {
 /// The peer does not speak its protocol: it is told so in its turn, and the connection ends.
 #[cold]
 fn answer_broken(connection: &mut Connection, broken: &Broken, out: &mut Vec<u8>) {
-    if connection.hold != Hold::No || connection.is_closing() {
+    if connection.is_closing() {
         return;
     }
     match broken {

@@ -28,9 +28,15 @@ impl Reactor {
         if is_last {
             connection.memcache.dump = None;
             connection.hold = Hold::No;
+            connection.last_ms = self.now;
+            if connection.at_end && connection.input.is_empty() {
+                connection.closing = Closing::AfterOutput;
+            }
         }
         self.server.statistics.threads[self.thread].bytes_out.add(piece.len() as u64);
+        let is_over = connection.is_closing();
         match connection.send(&mut piece) {
+            Sent::All if is_over => self.after_output(token),
             // The next piece after everybody else's turn.
             Sent::All => self.make_ready(token),
             Sent::Partly => self.after_output(token),

@@ -48,6 +48,9 @@ impl Reactor {
                 let room_end = hot.len().min(end + most);
                 let result = connection.transport.receive(&mut hot[end..room_end]);
                 let n = note_receipt(connection, result, room_end - end);
+                if n > 0 {
+                    connection.last_ms = self.now;
+                }
                 self.server.statistics.threads[self.thread].bytes_in.add(n as u64);
                 end += n;
             }

@@ -94,13 +94,14 @@ impl Reactor {
             }
             let Some(connection) = self.slab.get(token) else { continue };
             let may_idle = connection.client.subscriptions() > 0
-                || matches!(connection.hold, Hold::Pause | Hold::Wait | Hold::Feed);
+                || matches!(connection.hold, Hold::Pause | Hold::Wait | Hold::Feed | Hold::Budget);
             if timeout_ms != 0 && idle > timeout_ms && !may_idle {
                 self.server.memcached.counts.idle_kicks.fetch_add(1, Relaxed);
                 connection.memcache.close_reason = "idle_timeout";
                 connection.closing = Closing::Now;
                 self.doomed.push(token);
             } else if connection.reserved > 0
+                && connection.hold == Hold::No
                 && idle > LARGE_REQUEST_STALL_MS
                 && self.server.buffers.has_waiting()
             {

@@ -166,13 +166,30 @@ impl Reactor {
             match memcache::parse(&input[at..end], &self.memcache_limits, state) {
                 memcache::Parsed::Complete { request, consumed } => {
                     if request != memcache::Request::Nothing {
+                        let is_skipped = state.is_skipping();
+                        // It could not be held: its block is gone by then. So what may hold it back
+                        // comes first.
+                        if is_skipped && self.batch.last_is(token) {
+                            *state = memcache::ParseState::new();
+                            connection.taken -= 1;
+                            self.run_batch_over(input);
+                            break;
+                        }
+                        if is_skipped && self.server.pause.is_on() {
+                            connection.pause(&self.server, writes::by_request(&request));
+                            if connection.hold != Hold::No {
+                                connection.memcache_parse = memcache::ParseState::new();
+                                break;
+                            }
+                        }
                         memcache_commands::prepare(&self.session, &request, |hash| {
                             if self.batch.fetches.len() < BATCH_COMMANDS + BATCH_EXTRA_KEYS {
                                 let fetch = self.session.fetch_line(MEMCACHE_DB, hash);
                                 self.batch.fetches.push(fetch);
                             }
                         });
-                        let request = Request::Memcache { is_write: writes::by_request(&request) };
+                        let is_write = writes::by_request(&request);
+                        let request = Request::Memcache { is_write, is_skipped };
                         self.batch.push(token, request, at, at + consumed);
                     }
                     at += consumed;
@@ -210,19 +227,30 @@ impl Reactor {
             }
             match binary::parse(&input[at..end], &self.memcache_limits) {
                 binary::Parsed::Complete { request, consumed } => {
+                    if let binary::Operation::Refused { skip, close: false, .. } = request.operation
+                        && skip > 0
+                    {
+                        if self.batch.last_is(token) {
+                            // As in `parse_memcache`.
+                            self.run_batch_over(input);
+                            break;
+                        }
+                        if self.server.pause.is_on() {
+                            connection.pause(&self.server, writes::by_opcode(request.opcode));
+                            if connection.hold != Hold::No {
+                                break;
+                            }
+                        }
+                        // As Memcached, answered when its value has come: some clients are at
+                        // a loss with a reply to what they are still sending.
+                        connection.skipping = skip;
+                        connection.refused = input[at..at + consumed].into();
+                        at += consumed;
+                        continue;
+                    }
                     memcache_commands::prepare_binary(&self.session, &request, |hash| {
                         self.batch.fetches.push(self.session.fetch_line(MEMCACHE_DB, hash));
                     });
-                    if let binary::Operation::Refused { skip, close, .. } = request.operation {
-                        connection.skipping = skip;
-                        if skip > end - at - consumed && !close {
-                            // As Memcached, answered when its value has come: some clients are at
-                            // a loss with a reply to what they are still sending.
-                            connection.refused = input[at..at + consumed].into();
-                            at += consumed;
-                            continue;
-                        }
-                    }
                     let is_write = writes::by_opcode(request.opcode);
                     let request = Request::MemcacheBinary { is_write };
                     self.batch.push(token, request, at, at + consumed);

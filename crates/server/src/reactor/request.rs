@@ -11,8 +11,10 @@ pub enum Request {
     /// Borrows its input, so it is read again when it runs: a line at most, and in the cache.
     Memcache {
         is_write: bool,
+        /// It is refused, and its data block is being skipped.
+        is_skipped: bool,
     },
-    /// The same.
+    /// Borrows its input, too.
     MemcacheBinary {
         is_write: bool,
     },

@@ -85,7 +85,12 @@ impl Reactor {
     /// The peer has made room.
     pub(super) fn resume_output(&mut self, token: Token) {
         let Some(connection) = self.slab.get(token) else { return };
-        match connection.send_rest() {
+        let unsent = connection.unsent();
+        let sent = connection.send_rest();
+        if connection.unsent() < unsent {
+            connection.last_ms = self.now;
+        }
+        match sent {
             Sent::Gone => connection.closing = Closing::Now,
             Sent::Partly => {}
             Sent::All => {

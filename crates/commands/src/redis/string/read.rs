@@ -21,7 +21,7 @@ pub fn get(ctx: &mut Context<'_>, call: &Call<'_>) -> Outcome {
     };
     let kind = ctx.session.get_fetched(ctx.fetch, db, &key, ctx.now, ctx.out, is_wanted, head);
     match kind {
-        Some(Kind::String) if ctx.out.len() == start => get_large(ctx, &key),
+        Some(Kind::String) if ctx.out.len() == start => return get_large(ctx, &key),
         Some(Kind::String) => ctx.reply().bulk_end(),
         Some(_) => return Err(CommandError::WrongType),
         None => ctx.reply().null(),
@@ -29,9 +29,9 @@ pub fn get(ctx: &mut Context<'_>, call: &Call<'_>) -> Outcome {
     Ok(())
 }
 
-/// Not through the buffer of replies, unless the value has become another one.
+/// Not through the buffer of replies, unless the key has become something else meanwhile.
 #[cold]
-fn get_large(ctx: &mut Context<'_>, key: &Key<'_>) {
+fn get_large(ctx: &mut Context<'_>, key: &Key<'_>) -> Outcome {
     let (version, db) = (ctx.client.resp, ctx.client.db);
     let head = |found: &Found, out: &mut Vec<u8>| {
         RespWriter::new(out, version).bulk_header(found.len);
@@ -39,12 +39,15 @@ fn get_large(ctx: &mut Context<'_>, key: &Key<'_>) {
     if let Some(outlet) = ctx.outlet.take()
         && outlet::pass(outlet, (db, ctx.now), key, ctx.out, |_| true, head, b"\r\n")
     {
-        return;
+        return Ok(());
     }
     match ctx.session.get(db, key, ctx.now, ctx.out, head) {
-        Some(_) => ctx.reply().bulk_end(),
+        Some(found) if found.kind == Kind::String => ctx.reply().bulk_end(),
+        // The head that was written is taken back with the refusal.
+        Some(_) => return Err(CommandError::WrongType),
         None => ctx.reply().null(),
     }
+    Ok(())
 }
 
 pub fn mget(ctx: &mut Context<'_>, call: &Call<'_>) -> Outcome {

@@ -28,8 +28,15 @@ impl Stage<'_> {
         }
     }
 
-    pub fn run_memcache(&mut self, connection: &mut Connection, entry: &Entry, is_write: bool) {
-        if self.must_wait(connection, |_| is_write) {
+    pub fn run_memcache(
+        &mut self,
+        connection: &mut Connection,
+        entry: &Entry,
+        is_write: bool,
+        is_skipped: bool,
+    ) {
+        // What is skipped cannot be kept. It is the first of its batch, and held by nothing.
+        if !is_skipped && self.must_wait(connection, |_| is_write) {
             return self.keep(connection, entry);
         }
         let bytes = &self.input[entry.start..entry.end];
@@ -89,7 +96,7 @@ impl Stage<'_> {
             false => Box::default(),
         };
         let bytes = match refused.is_empty() {
-            // It changes nothing, and nothing of it is left in the input to be kept.
+            // Nothing of it is left in the input to be kept; nothing held it back when it began.
             false => &refused,
             true if self.must_wait(connection, |_| is_write) => {
                 return self.keep(connection, entry);

@@ -70,7 +70,7 @@ impl Stage<'_> {
         } else {
             self.call(connection, prepared, &args, entry.key, traits);
         }
-        if self.out.len() >= SEND_BYTES || self.loans.bytes() >= LOANS_SEND_BYTES {
+        if self.out.len() >= SEND_BYTES || self.loans.is_much() {
             self.send_early(connection);
         }
     }
@@ -141,7 +141,7 @@ impl Stage<'_> {
     ) -> bool {
         if self.server.pause.is_on() && connection.hold == Hold::No {
             let may_write = may_write(&connection.client);
-            self.pause(connection, may_write);
+            connection.pause(self.server, may_write);
         }
         connection.hold != Hold::No || connection.is_closing()
     }
@@ -153,7 +153,16 @@ impl Stage<'_> {
         let bytes = &self.input[entry.start..entry.end];
         let mut state = http::ParseState::new();
         let parsed = http::parse(bytes, self.http_limits, &mut state);
-        let http::Parsed::Complete { request, .. } = parsed else { return };
+        let request = match parsed {
+            http::Parsed::Complete { request, .. } => request,
+            // The limits have become narrower meanwhile.
+            http::Parsed::Error(error) => {
+                error.write(self.out);
+                connection.closing = Closing::AfterOutput;
+                return;
+            }
+            http::Parsed::Incomplete { .. } => return,
+        };
         let mut context = HttpContext {
             session: self.session,
             server: self.server,
@@ -162,6 +171,16 @@ impl Stage<'_> {
         };
         let flow = http_commands::run(&mut context, &request);
         self.finish(connection, flow, is_write);
+    }
+
+    /// An HTTP client waits to be asked for the body. Behind a request that is held it is asked when
+    /// its own is read anew.
+    pub fn run_continue(&mut self, connection: &mut Connection) {
+        match connection.hold {
+            _ if connection.is_closing() => {}
+            Hold::No => self.out.extend_from_slice(http::CONTINUE),
+            _ => connection.http_parse = http::ParseState::new(),
+        }
     }
 
     fn finish(&mut self, connection: &mut Connection, flow: Flow, is_write: bool) {
@@ -174,14 +193,14 @@ impl Stage<'_> {
         if flow == Flow::Close {
             connection.closing = Closing::AfterOutput;
         }
-        if self.out.len() >= SEND_BYTES || self.loans.bytes() >= LOANS_SEND_BYTES {
+        if self.out.len() >= SEND_BYTES || self.loans.is_much() {
             self.send_early(connection);
         }
     }
 
     /// The connection is held: the request waits. Or it is closing: the request is dropped.
     #[cold]
-    fn keep(&self, connection: &mut Connection, entry: &Entry) {
+    pub fn keep(&self, connection: &mut Connection, entry: &Entry) {
         if !connection.is_closing() {
             connection.held.extend_from_slice(&self.input[entry.start..entry.end]);
         }
@@ -218,16 +237,6 @@ impl Stage<'_> {
         match connection.closing {
             Closing::Now => self.loans.clear(),
             _ => self.send_early(connection),
-        }
-    }
-
-    #[cold]
-    fn pause(&self, connection: &mut Connection, may_write: bool) {
-        let now_ms = self.server.unix_us() / 1000;
-        if self.server.pause.holds(now_ms, may_write) {
-            connection.hold = Hold::Pause;
-            connection.card.held.store(true, Relaxed);
-            self.server.pause.count_held();
         }
     }
 }
