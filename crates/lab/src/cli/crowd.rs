@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use clap::Args;
 
-use crate::crowd::measure::{self, CONNECTIONS, Contender, Plan, RATE, Window};
+use crate::crowd::measure::{self, Beside, CONNECTIONS, Contender, Plan, RATE, Window};
 use crate::statistics::{Estimate, median};
 use crate::{LabError, cpu};
 
@@ -23,6 +23,9 @@ pub(super) struct Options {
     /// The real Memcached; without one, Dolium is measured alone
     #[arg(long, default_value = "/usr/bin/memcached")]
     memcached: PathBuf,
+    /// Measure beside these only: idle, active, slow, half-open, resets, datagrams, all
+    #[arg(long, value_delimiter = ',', value_parser = beside)]
+    beside: Vec<Beside>,
     /// Keep every window in this file, as JSON
     #[arg(long, value_name = "FILE")]
     json: Option<PathBuf>,
@@ -49,6 +52,7 @@ impl Options {
         }
         let plan = Plan {
             contenders,
+            beside: self.beside.clone(),
             rounds: self.rounds,
             window,
             server_core: *server_core,
@@ -87,6 +91,14 @@ impl Options {
         }
         Ok(())
     }
+}
+
+fn beside(name: &str) -> Result<Beside, String> {
+    let every = Beside::every();
+    every.iter().copied().find(|one| one.name() == name).ok_or_else(|| {
+        let names: Vec<_> = every.iter().map(Beside::name).collect();
+        format!("one of {}", names.join(", "))
+    })
 }
 
 fn row(windows: &[Window], beside: &str, store: &str) {

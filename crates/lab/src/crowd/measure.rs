@@ -91,8 +91,38 @@ pub struct Contender {
     pub words: Vec<String>,
 }
 
+/// What a window is measured beside.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Beside {
+    One(Kind),
+    /// All kinds at once.
+    All,
+}
+
+impl Beside {
+    pub fn every() -> Vec<Beside> {
+        KINDS.into_iter().map(Self::One).chain([Self::All]).collect()
+    }
+
+    pub fn name(&self) -> &'static str {
+        match self {
+            Self::One(kind) => kind.name(),
+            Self::All => "all",
+        }
+    }
+
+    fn kinds(&self) -> &[Kind] {
+        match self {
+            Self::One(kind) => std::slice::from_ref(kind),
+            Self::All => &KINDS,
+        }
+    }
+}
+
 pub struct Plan {
     pub contenders: Vec<Contender>,
+    /// Kinds beside which is measured; all of them, and all at once, if it is empty.
+    pub beside: Vec<Beside>,
     pub rounds: usize,
     pub window: Duration,
     pub server_core: usize,
@@ -114,9 +144,10 @@ pub fn run(plan: &Plan, tell: &mut dyn FnMut(&Window)) -> Result<Vec<Window>, La
     };
     let pool = RequestPool::build(&workload)?;
     let mut windows = Vec::new();
-    let mut settings: Vec<(&str, Vec<Kind>)> =
-        KINDS.iter().map(|kind| (kind.name(), vec![*kind])).collect();
-    settings.push(("all", KINDS.to_vec()));
+    let settings = match plan.beside.as_slice() {
+        [] => Beside::every(),
+        some => some.to_vec(),
+    };
     for round in 0..plan.rounds {
         let mut servers = Vec::new();
         for contender in &plan.contenders {
@@ -124,15 +155,15 @@ pub fn run(plan: &Plan, tell: &mut dyn FnMut(&Window)) -> Result<Vec<Window>, La
             generator::preload(&Target::Tcp(server.address), &workload, |_| {})?;
             servers.push(server);
         }
-        for (beside, kinds) in &settings {
+        for beside in &settings {
             for turn in 0..servers.len() {
                 // Who comes first changes from round to round.
                 let which = (turn + round) % servers.len();
                 let (server, name) = (&servers[which], &plan.contenders[which].name);
-                for (is_quiet, kinds) in [(true, &Vec::new()), (false, kinds)] {
+                for (is_quiet, kinds) in [(true, &[][..]), (false, beside.kinds())] {
                     let mut window = one(plan, server, &pool, kinds)?;
                     (window.store, window.round) = (name.clone(), round);
-                    (window.beside, window.is_quiet) = (beside.to_string(), is_quiet);
+                    (window.beside, window.is_quiet) = (beside.name().to_string(), is_quiet);
                     tell(&window);
                     windows.push(window);
                 }
