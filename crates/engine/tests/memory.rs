@@ -28,9 +28,7 @@ fn put(session: &Session, number: u64, bytes: usize, now: Millis) -> Result<Stor
 
 fn settle(session: &Session, now: Millis) {
     for _ in 0..2_000 {
-        let work = session.maintain(now, u64::MAX, &|| 0);
-        let idle = Work { collapsed_bytes: 0, ..work } == Work::default();
-        if idle {
+        if session.maintain(now, u64::MAX, &|| 0) == Work::default() {
             return;
         }
     }

@@ -5,7 +5,6 @@ mod expiry;
 mod room;
 
 use crate::alloc::Collapse;
-use crate::arena::layout::EXTENT;
 use crate::session::Session;
 use crate::verbs::{Millis, Policy};
 use compaction::NoPlace;
@@ -19,7 +18,6 @@ pub struct Work {
     pub moved_bytes: u64,
     /// Memory is being used up: call again within a few milliseconds.
     pub committed_bytes: u64,
-    pub collapsed_bytes: u64,
     /// Call again at once: there is more of it.
     pub more: bool,
 }
@@ -36,8 +34,8 @@ const WASTE_ONE_IN: u64 = 12;
 const WASTE_BYTES_MIN: u64 = 1 << 20;
 
 impl Session {
-    /// Expiry, eviction ahead of need, commit ahead of need, compaction, huge pages: about
-    /// `budget_us` of it, measured by `elapsed_us` (the engine has no clock).
+    /// Expiry, eviction ahead of need, commit ahead of need, compaction: about `budget_us` of it,
+    /// measured by `elapsed_us` (the engine has no clock).
     pub fn maintain(&self, now: Millis, budget_us: u64, elapsed_us: &dyn Fn() -> u64) -> Work {
         let go_on = || elapsed_us() < budget_us;
         self.slot().poll();
@@ -55,12 +53,13 @@ impl Session {
         if !work.more {
             self.compact(now, growing, &mut work, &go_on);
         }
-        if !growing && !work.more {
-            while go_on() && self.engine().allocator().collapse_step() == Collapse::Done {
-                work.collapsed_bytes += EXTENT;
-            }
-        }
         work
+    }
+
+    /// Asks the system for one huge page in place of 512 small ones: some milliseconds, in which a
+    /// thread on the same core waits. False: there is nothing left to ask for.
+    pub fn collapse(&self) -> bool {
+        self.engine().allocator().collapse_step() != Collapse::Nothing
     }
 
     /// Gives free blocks back if compaction has asked for them. Cheap; a thread that serves calls it
