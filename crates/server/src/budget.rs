@@ -13,6 +13,8 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 pub struct BufferBudget {
     /// Bytes that connections' own buffers hold.
     used: AtomicU64,
+    /// Those of connections that are about to be closed because all together were too many.
+    leaving: AtomicU64,
     /// Bytes that were granted to large requests that are being received.
     reserved: AtomicU64,
     /// Connections whose large request waits for room.
@@ -65,6 +67,19 @@ impl BufferBudget {
 
     pub fn has_waiting(&self) -> bool {
         self.waiting.load(Relaxed) > 0
+    }
+
+    /// Bytes that are on their way back.
+    pub fn leaving(&self) -> u64 {
+        self.leaving.load(Relaxed)
+    }
+
+    pub fn begin_leaving(&self, bytes: u64) {
+        self.leaving.fetch_add(bytes, Relaxed);
+    }
+
+    pub fn end_leaving(&self, bytes: u64) {
+        self.leaving.fetch_sub(bytes, Relaxed);
     }
 
     /// A connection's own buffers went from `old` to `new` bytes. Returns all that is used now.

@@ -3,6 +3,7 @@
 //! A connection belongs to one thread, which alone touches its state. What CLIENT LIST, CLIENT
 //! KILL and INFO need of it lies on a card that the owner keeps up to date with plain stores.
 
+use crate::budget::BufferBudget;
 use dolium_commands::connection::{ClientState, gate};
 use dolium_protocol::resp::Version;
 use std::collections::BTreeMap;
@@ -46,6 +47,8 @@ pub struct Card {
     pub output_bytes: AtomicU64,
     /// Capacity of all buffers of its own, what the budget counts.
     pub buffer_bytes: AtomicU64,
+    /// What of it is on its way back: the connection was chosen to be closed, and is not yet.
+    pub leaving_bytes: AtomicU64,
     pub names: Mutex<Names>,
 }
 
@@ -83,6 +86,7 @@ impl Card {
             multi_bytes: AtomicU64::new(0),
             output_bytes: AtomicU64::new(0),
             buffer_bytes: AtomicU64::new(0),
+            leaving_bytes: AtomicU64::new(0),
             names: Mutex::default(),
         }
     }
@@ -172,12 +176,23 @@ impl Clients {
         self.lock().values().cloned().collect()
     }
 
-    /// The client whose buffers are largest, to be closed when the budget is passed.
-    pub fn largest(&self) -> Option<Arc<Card>> {
-        self.all()
-            .into_iter()
-            .filter(|card| !card.no_evict.load(Relaxed))
-            .max_by_key(|card| card.buffer_bytes.load(Relaxed))
+    /// The client whose buffers are largest, to be closed when the budget is passed: chosen once, so
+    /// that the next one is another. What it will give back counts as gone.
+    pub fn choose_largest(&self, budget: &BufferBudget) -> Option<Arc<Card>> {
+        let cards = self.lock();
+        let may_go = |card: &&Arc<Card>| {
+            !card.no_evict.load(Relaxed) && card.leaving_bytes.load(Relaxed) == 0
+        };
+        let largest =
+            cards.values().filter(may_go).max_by_key(|card| card.buffer_bytes.load(Relaxed))?;
+        let bytes = largest.buffer_bytes.load(Relaxed);
+        // Without buffers of its own it would give nothing back.
+        if bytes == 0 {
+            return None;
+        }
+        largest.leaving_bytes.store(bytes, Relaxed);
+        budget.begin_leaving(bytes);
+        Some(largest.clone())
     }
 
     fn lock(&self) -> std::sync::MutexGuard<'_, BTreeMap<u64, Arc<Card>>> {

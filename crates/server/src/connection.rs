@@ -2,6 +2,7 @@
 
 use crate::clients::{Card, Token};
 use crate::incoming::Incoming;
+use crate::limits::LONG_TURN_BYTES;
 use crate::listener::Door;
 use crate::outlet::Loans;
 use crate::server::Server;
@@ -79,6 +80,10 @@ pub struct Connection {
     pub yielded: bool,
     /// Stands on the reactor's list of connections that are due another turn.
     pub is_ready: bool,
+    /// Its peer has made room for unsent output; that goes with its next turn.
+    pub is_writable: bool,
+    /// Bytes received and sent since its last turn began; as those of a long turn before its first.
+    pub moved: usize,
     pub hold: Hold,
     pub closing: Closing,
     /// Bytes of the budget granted for the request that is being received.
@@ -105,6 +110,12 @@ pub enum Sent {
 impl Connection {
     pub fn is_closing(&self) -> bool {
         self.closing != Closing::No
+    }
+
+    /// Its last turn took long, or it has had none: it waits for its turn behind others.
+    #[inline]
+    pub fn is_long(&self) -> bool {
+        self.moved >= LONG_TURN_BYTES
     }
 
     /// Its requests may run, and there may be some: those that were held when the end of the input

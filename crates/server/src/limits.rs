@@ -14,6 +14,13 @@ pub const READ_BYTES_MIN: usize = 16 * 1024;
 pub const READ_BYTES_PER_TURN: usize = 64 * 1024;
 /// The same for a connection that receives into a buffer of its own.
 pub const OWN_BUFFER_BYTES_PER_TURN: usize = 1024 * 1024;
+/// Bytes that make a turn a long one: the connection's next one comes behind others'.
+pub const LONG_TURN_BYTES: usize = 128 * 1024;
+/// Bytes that are moved in long turns before others are looked at again: a third of a millisecond,
+/// or two where the system has to clear the memory first. An `epoll_wait` costs a hundredth of it.
+pub const LONG_TURNS_BYTES: u64 = 1024 * 1024;
+/// The same as a time: some turns move little and take long, as the first of a large buffer does.
+pub const LONG_TURNS_US: u64 = 500;
 /// Commands that are parsed and prefetched before the first of them runs.
 pub const BATCH_COMMANDS: usize = 64;
 /// Keys beyond the first of each command that a batch prefetches (MGET, MSET, DEL).

@@ -118,3 +118,31 @@ fn a_value_too_large_waits_for_the_end_of_a_pause() {
     client.expect("SERVER_ERROR object too large for cache\r\nEND\r\n");
     sender.join().expect("all was sent");
 }
+
+/// A turn with its event and one more from the list of those that were due another, both before
+/// anything had run: the end of the input was read in the second, and the first closed the
+/// connection with the requests of the second unanswered. Only where another's stood between.
+#[test]
+fn requests_of_two_turns_before_the_end_of_the_input_are_all_answered() {
+    let mut setup = Setup {
+        hosts: vec![Place { host: "127.0.0.1".into(), port: None, is_plain: true }],
+        ..Setup::default()
+    };
+    (setup.fixed.yields, setup.fixed.requests_per_event) = (true, 20);
+    let house = House::open_for_memcached(&["maxmemory 200mb"], setup);
+    let mut other = house.client_of(Door::Memcached);
+    other.ask(&format!("set large 0 0 900000\r\n{}\r\n", "v".repeat(900_000)), "STORED\r\n");
+    for _ in 0..20 {
+        let mut client = house.client_of(Door::Memcached);
+        client.ask("get x\r\n", "END\r\n");
+        other.ask("get x\r\n", "END\r\n");
+        // The thread is busy with this while both of the others ask.
+        let mut reader = house.client_of(Door::Memcached);
+        reader.send(&b"get large\r\n".repeat(20));
+        client.send(&b"get x\r\n".repeat(30));
+        client.socket.shutdown(Shutdown::Write).expect("a socket");
+        other.ask("get x\r\n", "END\r\n");
+        let said = String::from_utf8(client.take_all()).expect("text");
+        assert_eq!(said, "END\r\n".repeat(30));
+    }
+}

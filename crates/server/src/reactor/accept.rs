@@ -152,6 +152,8 @@ impl Reactor {
             hung_up: false,
             at_end: false,
             is_ready: false,
+            is_writable: false,
+            moved: LONG_TURN_BYTES,
             hold: Hold::No,
             closing: Closing::No,
             reserved: 0,

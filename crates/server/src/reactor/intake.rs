@@ -12,6 +12,10 @@ impl Reactor {
     pub(super) fn turn(&mut self, token: Token) {
         let Some(connection) = self.slab.get(token) else { return };
         connection.is_ready = false;
+        connection.moved = 0;
+        if std::mem::take(&mut connection.is_writable) && connection.unsent() > 0 {
+            return self.resume_output(token);
+        }
         if connection.hold == Hold::Feed {
             return self.feed(token);
         }
@@ -51,6 +55,7 @@ impl Reactor {
                 if n > 0 {
                     connection.last_ms = self.now;
                 }
+                connection.moved += n;
                 self.server.statistics.threads[self.thread].bytes_in.add(n as u64);
                 end += n;
             }
@@ -82,6 +87,7 @@ impl Reactor {
         if received > 0 {
             connection.last_ms = self.now;
         }
+        connection.moved += received;
         self.server.statistics.threads[self.thread].bytes_in.add(received as u64);
         let progress = self.parse(token, &input, (0, input.len()), false);
         if received > 0

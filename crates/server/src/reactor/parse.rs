@@ -50,6 +50,10 @@ impl Reactor {
             if connection.hold != Hold::No || connection.is_closing() {
                 break;
             }
+            if at > start && connection.moved as u64 >= LONG_TURNS_BYTES {
+                connection.yielded = true;
+                break;
+            }
             let protocol = match connection.protocol {
                 Some(protocol) => protocol,
                 None if self.is_memcached && connection.door == Door::Memcached => {

@@ -20,6 +20,7 @@ impl Reactor {
         if connection.closing != Closing::Now && !self.out.is_empty() {
             let counters = &self.server.statistics.threads[self.thread];
             counters.bytes_out.add(self.out.len() as u64);
+            connection.moved += self.out.len();
             if connection.send(&mut self.out) == Sent::Gone {
                 connection.closing = Closing::Now;
             }
@@ -86,11 +87,14 @@ impl Reactor {
     pub(super) fn resume_output(&mut self, token: Token) {
         let Some(connection) = self.slab.get(token) else { return };
         let unsent = connection.unsent();
-        let sent = connection.send_rest();
-        if connection.unsent() < unsent {
+        let outcome = connection.send_rest();
+        let sent = unsent.saturating_sub(connection.unsent());
+        if sent > 0 {
             connection.last_ms = self.now;
         }
-        match sent {
+        connection.moved += sent;
+        self.resumed += sent as u64;
+        match outcome {
             Sent::Gone => connection.closing = Closing::Now,
             Sent::Partly => {}
             Sent::All => {
@@ -134,6 +138,9 @@ impl Reactor {
         let free = connection.input.capacity() - connection.input.len();
         card.query_free.store(free as u64, Relaxed);
         let budget = self.server.config.live.client_buffers_max.load(Relaxed);
+        let used = used.saturating_sub(self.server.buffers.leaving());
+        // Who has been chosen to go already is not to take another with it.
+        let grew = grew && card.leaving_bytes.load(Relaxed) == 0;
         // A large request that was let in alone is within the bound by definition.
         if grew && used > budget.max(self.server.buffers.reserved()) {
             self.close_largest(used, budget);
@@ -142,7 +149,7 @@ impl Reactor {
 
     #[cold]
     fn close_largest(&mut self, used: u64, budget: u64) {
-        let Some(card) = self.server.clients.largest() else { return };
+        let Some(card) = self.server.clients.choose_largest(&self.server.buffers) else { return };
         tracing::warn!(
             client = card.id,
             addr = card.addr,
@@ -195,6 +202,8 @@ impl Reactor {
         self.server.buffers.resize(connection.counted, 0);
         self.server.buffers.release(connection.reserved);
         self.server.clients.leave(client.id);
+        // From here on nobody can choose it.
+        self.server.buffers.end_leaving(connection.card.leaving_bytes.load(Relaxed));
         // Dropping the transport closes the descriptor, which leaves the epoll set by itself.
     }
 }

@@ -211,6 +211,7 @@ impl Stage<'_> {
     fn send_early(&mut self, connection: &mut Connection) {
         let lent = self.loans.bytes();
         self.counters.bytes_out.add((self.out.len() + lent) as u64);
+        connection.moved += self.out.len() + lent;
         let sent = match lent {
             0 => connection.send(self.out),
             _ => connection.send_with(self.out, &mut self.loans),
