@@ -16,8 +16,8 @@ pub const READ_BYTES_PER_TURN: usize = 64 * 1024;
 pub const OWN_BUFFER_BYTES_PER_TURN: usize = 1024 * 1024;
 /// Bytes that make a turn a long one: the connection's next one comes behind others'.
 pub const LONG_TURN_BYTES: usize = 128 * 1024;
-/// Bytes that are moved in long turns before others are looked at again: a third of a millisecond,
-/// or two where the system has to clear the memory first. An `epoll_wait` costs a hundredth of it.
+/// Bytes that are moved in long turns before others are looked at again: a third of a millisecond, and
+/// many times that where the system has to find the memory first.
 pub const LONG_TURNS_BYTES: u64 = 1024 * 1024;
 /// The same as a time: some turns move little and take long, as the first of a large buffer does.
 pub const LONG_TURNS_US: u64 = 500;

@@ -74,16 +74,21 @@ fn answers_before_a_wait_are_sent_however_many_they_are() {
     }
 }
 
-/// Nobody closed it, if the end of the input was read in the turn in which the dump began: the
-/// requests before it are as many as a connection has in one turn.
-#[test]
-fn a_dump_to_a_client_that_has_said_all_ends_with_the_connection() {
+/// As `dolium memcached -R 20`.
+fn house_of_twenty_requests_a_turn() -> House {
     let mut setup = Setup {
         hosts: vec![Place { host: "127.0.0.1".into(), port: None, is_plain: true }],
         ..Setup::default()
     };
     (setup.fixed.yields, setup.fixed.requests_per_event) = (true, 20);
-    let house = House::open_for_memcached(&["maxmemory 200mb"], setup);
+    House::open_for_memcached(&["maxmemory 200mb"], setup)
+}
+
+/// Nobody closed it, if the end of the input was read in the turn in which the dump began: the
+/// requests before it are as many as a connection has in one turn.
+#[test]
+fn a_dump_to_a_client_that_has_said_all_ends_with_the_connection() {
+    let house = house_of_twenty_requests_a_turn();
     let mut writer = house.client_of(Door::Memcached);
     writer.ask("set a 0 0 1\r\nv\r\n", "STORED\r\n");
     for count in [0, 20, 40] {
@@ -124,12 +129,7 @@ fn a_value_too_large_waits_for_the_end_of_a_pause() {
 /// connection with the requests of the second unanswered. Only where another's stood between.
 #[test]
 fn requests_of_two_turns_before_the_end_of_the_input_are_all_answered() {
-    let mut setup = Setup {
-        hosts: vec![Place { host: "127.0.0.1".into(), port: None, is_plain: true }],
-        ..Setup::default()
-    };
-    (setup.fixed.yields, setup.fixed.requests_per_event) = (true, 20);
-    let house = House::open_for_memcached(&["maxmemory 200mb"], setup);
+    let house = house_of_twenty_requests_a_turn();
     let mut other = house.client_of(Door::Memcached);
     other.ask(&format!("set large 0 0 900000\r\n{}\r\n", "v".repeat(900_000)), "STORED\r\n");
     for _ in 0..20 {

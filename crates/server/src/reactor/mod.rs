@@ -17,6 +17,7 @@ mod feed;
 mod intake;
 mod mail;
 mod parse;
+mod ready;
 mod receive;
 mod request;
 mod settle;
@@ -26,7 +27,7 @@ mod wait;
 
 use crate::attach::publish::Published;
 use crate::clients::Token;
-use crate::clock::{self, Stopwatch};
+use crate::clock;
 use crate::connection::{Closing, Hold};
 use crate::limits::*;
 use crate::listener::Listener;
@@ -245,38 +246,6 @@ impl Reactor {
         }
     }
 
-    /// Turns of those that stand on the ready list, until long ones have moved so much that others
-    /// are to be looked at again: a hundred clients who ask for megabytes each take a tenth of a
-    /// second together, and one who asks for ten bytes is not to wait for them all.
-    fn turn_ready(&mut self) {
-        if self.ready.is_empty() {
-            return;
-        }
-        // Who had a turn with its event is answered before its next one: requests of two turns in
-        // one batch would not know of each other what holds them or ends the connection.
-        self.run_batch();
-        let (begun, stopwatch) = (self.moved(), Stopwatch::start());
-        for _ in 0..self.ready.len() {
-            let Some(token) = self.ready.pop_front() else { return };
-            let is_long = self.slab.get(token).is_some_and(|connection| connection.is_long());
-            self.turn(token);
-            if is_long {
-                // What it was sent is known only now.
-                self.run_batch();
-            }
-            let is_much = self.moved().wrapping_sub(begun) >= LONG_TURNS_BYTES;
-            if is_much || is_long && stopwatch.us() >= LONG_TURNS_US {
-                return;
-            }
-        }
-    }
-
-    /// Bytes that this thread has received and sent; it begins anew with CONFIG RESETSTAT.
-    fn moved(&self) -> u64 {
-        let counters = &self.server.statistics.threads[self.thread];
-        counters.bytes_in.get().wrapping_add(counters.bytes_out.get()).wrapping_add(self.resumed)
-    }
-
     fn wait_ms(&self) -> Option<u64> {
         if !self.ready.is_empty() || !self.doomed.is_empty() {
             return Some(0);
@@ -309,16 +278,6 @@ impl Reactor {
             self.server.memcached.responses_max(self.server.posts.len());
         self.memcache_limits.value_bytes_max = live.memcache_value_max.load(Relaxed) as usize;
         self.http_limits.body_bytes_max = live.bulk_bytes_max.load(Relaxed) as usize;
-    }
-
-    /// Puts a connection behind the others for another turn.
-    fn make_ready(&mut self, token: Token) {
-        if let Some(connection) = self.slab.get(token)
-            && !connection.is_ready
-        {
-            connection.is_ready = true;
-            self.ready.push_back(token);
-        }
     }
 
     fn watch(&self, fd: impl AsFd, token: Token) -> std::io::Result<()> {
