@@ -5,7 +5,7 @@
 #
 # Such tests know their ports (11211, 5000, 5001) and paths under /tmp. In namespaces of their own these are free
 # whatever else runs on the machine, and nothing that they start outlives them. FRESH takes the place of /tmp;
-# PROGRAMS has the `memcached` that the tests find.
+# PROGRAMS has the `memcached` that the tests find; SERVER_FLAGS are for the one on Memcached's port.
 set -e
 checkout=$1 fresh=$2 programs=$3
 shift 3
@@ -19,7 +19,8 @@ case "$checkout" in
 esac
 mount --rbind "$fresh" /tmp
 export PATH="$programs:$PATH" MEMCACHED_HOST=localhost
-memcached &
+# shellcheck disable=SC2086 # they are words
+memcached $SERVER_FLAGS &
 python3 - <<'P'
 import socket, time
 until = time.monotonic() + 10

@@ -20,7 +20,12 @@ pub struct Finished {
 
 impl Finished {
     pub fn tail(&self) -> String {
-        let lines: Vec<&str> = self.output.lines().collect();
+        self.tail_of(|_| true)
+    }
+
+    /// The last of those lines.
+    pub fn tail_of(&self, is_wanted: impl Fn(&&str) -> bool) -> String {
+        let lines: Vec<&str> = self.output.lines().filter(is_wanted).collect();
         lines[lines.len().saturating_sub(TAIL_LINES)..].join("\n")
     }
 

@@ -23,6 +23,8 @@ const DOWNLOAD_LIMIT: Duration = Duration::from_secs(300);
 struct Suite {
     source: String,
     tests: Vec<String>,
+    #[serde(default)]
+    server: Vec<String>,
     passed: usize,
     skipped: usize,
     #[serde(default)]
@@ -104,6 +106,7 @@ fn one(
     let mut command = Command::new("unshare");
     command.args(["-rnmp", "--fork", "--kill-child", "--mount-proc"]);
     command.arg(folder.join("beside-a-server.sh"));
+    command.env("SERVER_FLAGS", suite.server.join(" "));
     command.arg(paths::root()).arg(&fresh).arg(programs).args(&words).current_dir(root);
     let finished = commands::run(&format!("client-suite-{name}"), &mut command, LIMIT);
     // What is mounted there is mounted in the namespace alone, which is gone.
@@ -112,10 +115,19 @@ fn one(
     let passed = count(&finished.output, "passed", "--- PASS: ");
     let mut tally = Tally { passed, skipped, ..Tally::default() };
     if !finished.success || passed != expected {
-        let tail = finished.tail();
-        tally.fail(name, format!("{passed} passed, {expected} pass beside Memcached\n{tail}"));
+        let said = what_failed(&finished);
+        tally.fail(name, format!("{passed} passed, {expected} pass beside Memcached\n{said}"));
     }
     Ok(tally)
+}
+
+/// The end of the output without Go's lines about tests that began, went on or passed.
+fn what_failed(finished: &commands::Finished) -> String {
+    let is_said = |line: &&str| {
+        let line = line.trim_start();
+        !["=== RUN", "=== PAUSE", "=== CONT", "--- PASS"].iter().any(|head| line.starts_with(head))
+    };
+    finished.tail_of(is_said)
 }
 
 /// `3 passed` in pytest's last line, or Go's lines that begin with a mark.
