@@ -23,18 +23,18 @@ impl Reactor {
         }
     }
 
-    /// Turns of those that stand on the ready list, until long ones have moved so much that others
+    /// Turns of the first `due` of those that stand on the ready list, until long ones have moved so much that others
     /// are to be looked at again: a hundred clients who ask for megabytes each take a tenth of a
     /// second together, and one who asks for ten bytes is not to wait for them all.
-    pub(super) fn turn_ready(&mut self) {
-        if self.ready.is_empty() {
+    pub(super) fn turn_ready(&mut self, due: usize) {
+        if due == 0 {
             return;
         }
         // Who had a turn with its event is answered before its next one: requests of two turns in
         // one batch would not know of each other what holds them or ends the connection.
         self.run_batch();
         let (begun, stopwatch) = (self.moved(), Stopwatch::start());
-        for _ in 0..self.ready.len() {
+        for _ in 0..due {
             let Some(token) = self.ready.pop_front() else { return };
             let is_long = self.slab.get(token).is_some_and(|connection| connection.is_long());
             self.turn(token);
