@@ -6,7 +6,17 @@
 //! let in when no other holds any, because it could never run otherwise: the bound on memory is
 //! the budget, or one request of `proto-max-bulk-len` where that is more.
 
+use crate::limits::*;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+
+/// How much output a connection gathers before it is sent although its requests go on, and how much
+/// of it may be unsent before they wait. Each full socket leaves so much behind.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Portion {
+    pub copied: usize,
+    pub lent: usize,
+    pub unsent: usize,
+}
 
 /// Counters only: no other memory is published through them, hence Relaxed.
 #[derive(Debug, Default)]
@@ -26,6 +36,20 @@ pub struct BufferBudget {
 impl BufferBudget {
     pub fn used(&self) -> u64 {
         self.used.load(Relaxed)
+    }
+
+    /// Smaller ones while much of the budget is used: where many peers read slowly, each keeps
+    /// little, and nobody has to be closed for it.
+    pub fn portion(&self, budget: u64) -> Portion {
+        let used = self.used();
+        let all_of = |bytes| Portion { copied: bytes, lent: bytes, unsent: bytes / 2 };
+        if used < budget / 4 {
+            Portion { copied: SEND_BYTES, lent: LOANS_SEND_BYTES, unsent: OUTPUT_HIGH_WATER }
+        } else if used < budget / 2 {
+            all_of(SEND_SPARING_BYTES)
+        } else {
+            Portion { unsent: 0, ..all_of(SEND_LEAST_BYTES) }
+        }
     }
 
     pub fn reserved(&self) -> u64 {
@@ -108,6 +132,20 @@ mod tests {
         assert_eq!(budget.releases(), before + 2);
         assert!(budget.reserve(1000, 100), "alone");
         assert!(!budget.reserve(1, 100));
+    }
+
+    #[test]
+    fn portions_shrink_as_the_budget_is_used() {
+        let budget = BufferBudget::default();
+        let mut portions = Vec::new();
+        for _ in 0..4 {
+            portions.push(budget.portion(100));
+            budget.resize(0, 25);
+        }
+        assert_eq!(portions[0].lent, LOANS_SEND_BYTES);
+        assert_eq!(portions[1].lent, SEND_SPARING_BYTES);
+        assert_eq!((portions[2].lent, portions[2].unsent), (SEND_LEAST_BYTES, 0));
+        assert_eq!(portions[3], portions[2]);
     }
 
     #[test]

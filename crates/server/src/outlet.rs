@@ -6,7 +6,7 @@
 //! loans, at                       ^ a                              ^ b
 //! ```
 
-use crate::limits::{LOANS_BYTES_MAX, LOANS_MAX, LOANS_SEND, LOANS_SEND_BYTES};
+use crate::limits::{LOANS_BYTES_MAX, LOANS_MAX, LOANS_SEND};
 use dolium_commands::outlet::Outlet;
 use dolium_engine::{Db, Found, Key, Lease, Millis, Session};
 use rustix::io::Errno;
@@ -37,10 +37,10 @@ impl<'s> Loans<'s> {
         self.bytes
     }
 
-    /// Enough to be sent although more is to come.
+    /// Enough to be sent although more is to come: so many bytes, or so many values.
     #[inline(always)]
-    pub fn is_much(&self) -> bool {
-        self.bytes >= LOANS_SEND_BYTES || self.values.len() >= LOANS_SEND
+    pub fn is_much(&self, bytes: usize) -> bool {
+        self.bytes >= bytes || self.values.len() >= LOANS_SEND
     }
 
     pub fn clear(&mut self) {

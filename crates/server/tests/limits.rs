@@ -109,6 +109,40 @@ fn many_large_requests_share_the_budget_and_all_succeed() {
     client.ask("DBSIZE\r\n", ":72\r\n");
 }
 
+/// Each connection whose socket was full kept up to a megabyte of its replies: sixty-four of them
+/// passed the bound of 64 MB, and the largest was closed although it had only begun to read late.
+#[test]
+fn who_reads_late_is_not_closed_for_what_the_server_gathered() {
+    const READERS: usize = 100;
+    const GETS: usize = 80;
+    const LARGE: usize = 60_000;
+    for threads in ["threads 1", "threads 2"] {
+        let house = House::open(&["maxmemory 200mb", "client-buffers-max 16mb", threads]);
+        let value = "v".repeat(LARGE);
+        let set = format!("*3\r\n$3\r\nSET\r\n$1\r\na\r\n${LARGE}\r\n{value}\r\n");
+        house.client().ask(&set, "+OK\r\n");
+        let mut readers: Vec<door::Client> = (0..READERS).map(|_| house.client()).collect();
+        for reader in &mut readers {
+            reader.send(&b"*2\r\n$3\r\nGET\r\n$1\r\na\r\n".repeat(GETS));
+        }
+        // Until all sockets are full: nothing is sent any more.
+        let counted = || house.running.server.statistics.sum(|thread| &thread.bytes_out);
+        let mut before = 0;
+        while before == 0 || before != counted() {
+            before = counted();
+            std::thread::sleep(Duration::from_millis(200));
+        }
+        let used = house.running.server.buffers.used();
+        assert!(used > 4 << 20, "{used} bytes wait: this shows nothing");
+        let reply = format!("${LARGE}\r\n{value}\r\n");
+        for reader in &mut readers {
+            for _ in 0..GETS {
+                assert!(reader.take(reply.len()) == reply.as_bytes());
+            }
+        }
+    }
+}
+
 #[test]
 fn http_asks_for_a_body_and_serves_metrics() {
     let house = House::open(&[]);

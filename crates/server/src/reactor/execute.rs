@@ -78,6 +78,8 @@ impl Reactor {
             self.out.clear();
             return;
         };
+        let budget = self.server.config.live.client_buffers_max.load(Relaxed);
+        let portion = self.server.buffers.portion(budget);
         let mut stage = Stage {
             server: &self.server,
             session: &self.session,
@@ -92,6 +94,7 @@ impl Reactor {
             traits: &self.traits,
             memcache_limits: &self.memcache_limits,
             http_limits: &self.http_limits,
+            portion,
             wrote: false,
         };
         let mut has_end = false;

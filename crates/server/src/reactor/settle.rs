@@ -55,7 +55,9 @@ impl Reactor {
         }
         let unsent = connection.unsent() as u64;
         connection.card.output_bytes.store(unsent, Relaxed);
-        if unsent > OUTPUT_HIGH_WATER as u64 && connection.hold == Hold::No {
+        let budget = self.server.config.live.client_buffers_max.load(Relaxed);
+        let most = self.server.buffers.portion(budget).unsent as u64;
+        if unsent > most && connection.hold == Hold::No {
             connection.hold = Hold::Output;
         }
         let limit = self.server.config.live.output_limit(connection.client.subscriptions() > 0);

@@ -4,6 +4,7 @@ mod memcache;
 
 use super::batch::Entry;
 use crate::attach::publish;
+use crate::budget::Portion;
 use crate::clock::Stopwatch;
 use crate::connection::{Closing, Connection, Hold, Sent};
 use crate::limits::*;
@@ -38,6 +39,7 @@ pub(super) struct Stage<'a> {
     pub traits: &'a [u8],
     pub memcache_limits: &'a dolium_protocol::memcache::Limits,
     pub http_limits: &'a http::Limits,
+    pub portion: Portion,
     pub wrote: bool,
 }
 
@@ -70,7 +72,7 @@ impl Stage<'_> {
         } else {
             self.call(connection, prepared, &args, entry.key, traits);
         }
-        if self.out.len() >= SEND_BYTES || self.loans.is_much() {
+        if self.is_much() {
             self.send_early(connection);
         }
     }
@@ -193,7 +195,7 @@ impl Stage<'_> {
         if flow == Flow::Close {
             connection.closing = Closing::AfterOutput;
         }
-        if self.out.len() >= SEND_BYTES || self.loans.is_much() {
+        if self.is_much() {
             self.send_early(connection);
         }
     }
@@ -204,6 +206,11 @@ impl Stage<'_> {
         if !connection.is_closing() {
             connection.held.extend_from_slice(&self.input[entry.start..entry.end]);
         }
+    }
+
+    #[inline(always)]
+    fn is_much(&self) -> bool {
+        self.out.len() >= self.portion.copied || self.loans.is_much(self.portion.lent)
     }
 
     /// Much has been answered already: it is sent, and a peer that does not read waits.
@@ -219,7 +226,7 @@ impl Stage<'_> {
         match sent {
             // The next values would have to be copied until this is sent. Who is held for another
             // reason stays held for that: those who end it look for just that.
-            Sent::Partly if lent > 0 || connection.unsent() > OUTPUT_HIGH_WATER => {
+            Sent::Partly if lent > 0 || connection.unsent() > self.portion.unsent => {
                 if connection.hold == Hold::No {
                     connection.hold = Hold::Output;
                 }
