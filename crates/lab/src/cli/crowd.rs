@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use clap::Args;
 
-use crate::crowd::measure::{self, Beside, CONNECTIONS, Contender, Plan, RATE, Window};
+use crate::crowd::measure::{self, Beside, CONNECTIONS, Contender, Phase, Plan, RATE, Window};
 use crate::statistics::{Estimate, median};
 use crate::{LabError, cpu};
 
@@ -59,10 +59,11 @@ impl Options {
             client_cores: vec![*client],
         };
         let windows = measure::run(&plan, &mut |window| {
-            let beside = if window.is_quiet { "quiet" } else { &window.beside };
             eprintln!(
-                "round {} {beside:<10} {:<10} p99 {:>8.0} us",
+                "round {} {:<10} {:<8} {:<10} p99 {:>8.0} us",
                 window.round + 1,
+                window.beside,
+                name(window.phase),
                 window.store,
                 window.p99_us
             );
@@ -75,9 +76,9 @@ impl Options {
             self.rounds
         );
         println!(
-            "| beside | store | p50 us | p99 us of 0.1 s | in the quiet | ratio | p99 us | ratio to quiet | late p99 us | server busy | MiB resident |"
+            "| beside | crowd | store | p50 us | p99 us of 0.1 s | in the quiet | ratio | p99 us | ratio to quiet | late p99 us | server busy | MiB resident |"
         );
-        println!("|---|---|---|---|---|---|---|---|---|---|---|");
+        println!("|---|---|---|---|---|---|---|---|---|---|---|---|");
         let mut besides: Vec<&str> = Vec::new();
         for window in &windows {
             if !besides.contains(&window.beside.as_str()) {
@@ -86,7 +87,9 @@ impl Options {
         }
         for beside in besides {
             for contender in &plan.contenders {
-                row(&windows, beside, &contender.name);
+                for phase in [Phase::Arriving, Phase::Standing] {
+                    row(&windows, beside, phase, &contender.name);
+                }
             }
         }
         Ok(())
@@ -101,22 +104,31 @@ fn beside(name: &str) -> Result<Beside, String> {
     })
 }
 
-fn row(windows: &[Window], beside: &str, store: &str) {
-    let of = |is_quiet: bool| -> Vec<&Window> {
+fn name(phase: Phase) -> &'static str {
+    match phase {
+        Phase::Quiet => "quiet",
+        Phase::Arriving => "arriving",
+        Phase::Standing => "standing",
+    }
+}
+
+fn row(windows: &[Window], beside: &str, phase: Phase, store: &str) {
+    let of = |phase: Phase| -> Vec<&Window> {
         let fits = |one: &&Window| one.store == store && one.beside == beside;
-        windows.iter().filter(fits).filter(|one| one.is_quiet == is_quiet).collect()
+        windows.iter().filter(fits).filter(|one| one.phase == phase).collect()
     };
-    let (these, quiet) = (of(false), of(true));
+    let (these, quiet) = (of(phase), of(Phase::Quiet));
     let middle = |figure: &dyn Fn(&Window) -> f64| median(these.iter().map(|one| figure(one)));
     let p99 = |of: &[&Window]| of.iter().map(|one| one.p99_us).collect::<Vec<_>>();
     let slice = |of: &[&Window]| of.iter().map(|one| one.slice_p99_us).collect::<Vec<_>>();
-    // Each beside the quiet window before it: what the machine does from minute to minute is in both.
+    // Each beside the quiet window before the crowd: what the machine does from minute to minute is in both.
     let ratio = |of: &dyn Fn(&[&Window]) -> Vec<f64>| {
         let ratio = Estimate::of_ratio(&of(&these), &of(&quiet));
         format!("{:.2} ({:.2} to {:.2})", ratio.value, ratio.low, ratio.high)
     };
     println!(
-        "| {beside} | {store} | {:.0} | {:.0} | {:.0} | {} | {:.0} | {} | {:.0} | {:.0} % | {:.0} |",
+        "| {beside} | {} | {store} | {:.0} | {:.0} | {:.0} | {} | {:.0} | {} | {:.0} | {:.0} % | {:.0} |",
+        name(phase),
         middle(&|one| one.p50_us),
         median(slice(&these)),
         median(slice(&quiet)),
@@ -129,6 +141,6 @@ fn row(windows: &[Window], beside: &str, store: &str) {
     );
     let unanswered: u64 = these.iter().map(|one| one.unanswered).sum();
     if unanswered > 0 {
-        println!("| | | {unanswered} requests were never answered | | | | | | | | |");
+        println!("| | | | {unanswered} requests were never answered | | | | | | | | |");
     }
 }

@@ -2,13 +2,14 @@
 //! crowd and all kinds at once, for two servers that take turns.
 //!
 //! ```text
-//!   round 1   idle:    dolium quiet, dolium idle, memcached quiet, memcached idle
-//!             active:  dolium quiet, dolium active, ...
+//!   round 1   idle:    dolium quiet, arriving, standing, memcached quiet, arriving, standing
+//!             active:  dolium quiet, arriving, ...
 //!             ...
 //!   round 2   with the servers in the other order, started anew
 //! ```
-//! Every window beside a crowd has a quiet one of its own just before it: a machine's 99th percentile
-//! wanders by more from minute to minute than a crowd changes it. A shared machine stands still
+//! A crowd is measured when it has just come, while ten thousand connections are accepted and a
+//! hundred sockets are filled, and again when it stands there. It has a quiet window of its own just
+//! before it: a machine's 99th percentile wanders by more from minute to minute than a crowd changes it. A shared machine stands still
 //! for milliseconds several times a second, by chance in one window and not in the next, and that
 //! alone makes the 99th percentile of a window. So it is also taken of each tenth of a second, of
 //! which most are spared, and the middle one of those is compared.
@@ -39,8 +40,21 @@ const CONNECTIONS_MAX: &str = "16000";
 /// Of 2,000 requests each.
 const SLICE: Duration = Duration::from_millis(100);
 const WARM_UP: Duration = Duration::from_millis(500);
+/// From the end of the window in which a crowd has just come to the one in which it stands there.
+const STAND: Duration = Duration::from_millis(1500);
 /// After a crowd has gone, until the server has closed its connections.
 const SETTLE: Duration = Duration::from_millis(500);
+
+/// What there is of the crowd.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Phase {
+    /// None: the window before it.
+    Quiet,
+    /// It has come half a second ago.
+    Arriving,
+    Standing,
+}
 
 /// One window.
 #[derive(Clone, Debug, Serialize)]
@@ -49,8 +63,7 @@ pub struct Window {
     pub round: usize,
     /// The name of a kind, or "all".
     pub beside: String,
-    /// The window before it, in which there was no crowd.
-    pub is_quiet: bool,
+    pub phase: Phase,
     /// From the instant at which a request was due.
     pub p50_us: f64,
     pub p99_us: f64,
@@ -160,36 +173,43 @@ pub fn run(plan: &Plan, tell: &mut dyn FnMut(&Window)) -> Result<Vec<Window>, La
                 // Who comes first changes from round to round.
                 let which = (turn + round) % servers.len();
                 let (server, name) = (&servers[which], &plan.contenders[which].name);
-                for (is_quiet, kinds) in [(true, &[][..]), (false, beside.kinds())] {
-                    let mut window = one(plan, server, &pool, kinds)?;
+                let mut keep = |phase, mut window: Window| {
                     (window.store, window.round) = (name.clone(), round);
-                    (window.beside, window.is_quiet) = (beside.name().to_string(), is_quiet);
+                    (window.beside, window.phase) = (beside.name().to_string(), phase);
                     tell(&window);
                     windows.push(window);
-                }
+                };
+                keep(Phase::Quiet, one(plan, server, &pool, &[])?);
+                let crowds = gather(plan, server, beside.kinds())?;
+                keep(Phase::Arriving, one(plan, server, &pool, &crowds)?);
+                std::thread::sleep(STAND);
+                keep(Phase::Standing, one(plan, server, &pool, &crowds)?);
+                drop(crowds);
+                std::thread::sleep(SETTLE);
             }
         }
     }
     Ok(windows)
 }
 
+fn gather(plan: &Plan, server: &Server, kinds: &[Kind]) -> Result<Vec<Crowd>, LabError> {
+    let cores = &plan.client_cores;
+    let one = |kind: &Kind| Crowd::gather(*kind, server.address, server.datagrams, cores.clone());
+    kinds.iter().map(one).collect()
+}
+
 fn one(
     plan: &Plan,
     server: &Server,
     pool: &RequestPool,
-    kinds: &[Kind],
+    crowds: &[Crowd],
 ) -> Result<Window, LabError> {
-    let cores = &plan.client_cores;
-    let crowds = kinds
-        .iter()
-        .map(|kind| Crowd::gather(*kind, server.address, server.datagrams, cores.clone()))
-        .collect::<Result<Vec<_>, _>>()?;
     let acts = || crowds.iter().map(Crowd::acts).sum::<u64>();
     let (before, begun) = (acts(), Instant::now());
     let report = generator::run(
         &LoadSpec {
             connections: CONNECTIONS,
-            cores: cores.clone(),
+            cores: plan.client_cores.clone(),
             warm_up: WARM_UP,
             window: plan.window,
             pace: Pace::Open { rate: RATE },
@@ -201,8 +221,6 @@ fn one(
     )?;
     let acts = (acts() - before) as f64 / begun.elapsed().as_secs_f64();
     let resident_mib = resident_mib(server.child.id())?;
-    drop(crowds);
-    std::thread::sleep(SETTLE);
     let measured = report.series.iter().filter(|slice| slice.at >= WARM_UP.as_secs_f64());
     let slice_p99_us = median(measured.map(|slice| slice.latency.quantile_us(0.99)));
     let p99 = |histogram: &hdrhistogram::Histogram<u64>| histogram.value_at_quantile(0.99);
@@ -210,7 +228,7 @@ fn one(
         store: String::new(),
         round: 0,
         beside: String::new(),
-        is_quiet: false,
+        phase: Phase::Quiet,
         p50_us: report.latency_us(0.5),
         p99_us: report.latency_us(0.99),
         p999_us: report.latency_us(0.999),

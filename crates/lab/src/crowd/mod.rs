@@ -17,6 +17,7 @@ pub mod measure;
 
 use std::io::{ErrorKind, Read, Write};
 use std::net::{Ipv4Addr, SocketAddr, TcpStream, UdpSocket};
+use std::process::{Command, Stdio};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use std::thread::JoinHandle;
@@ -126,7 +127,7 @@ impl Crowd {
         let thread = std::thread::spawn(move || {
             // Where this is not allowed the figures say that the generator was late.
             let _ = cpu::pin(&cores);
-            let _ = rustix::process::setpriority_process(None, NICENESS);
+            stand_back();
             let mut due = Instant::now();
             while !stopped.load(Relaxed) {
                 counted.fetch_add(act.step(), Relaxed);
@@ -152,6 +153,16 @@ impl Drop for Crowd {
             let _ = thread.join();
         }
     }
+}
+
+/// Lets this thread run only where its core has nothing else to do. A thread that is merely nice
+/// runs on for a millisecond when the one that measures is due.
+fn stand_back() {
+    let _ = rustix::process::setpriority_process(None, NICENESS);
+    let thread = rustix::thread::gettid().as_raw_nonzero().to_string();
+    let mut command = Command::new("chrt");
+    command.args(["--idle", "--pid", "0", &thread]).stdout(Stdio::null()).stderr(Stdio::null());
+    let _ = command.status();
 }
 
 fn connect(address: SocketAddr, many: usize) -> std::io::Result<Vec<TcpStream>> {
