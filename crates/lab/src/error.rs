@@ -17,6 +17,8 @@ pub enum LabError {
     WrongValue { key: String },
     /// The store closed a connection in the middle of the run.
     Closed,
+    /// The kernel ended a store whose memory was limited.
+    KilledAtLimit { bytes: f64 },
     /// Nothing came back for a long time.
     Silent { seconds: u64 },
     /// More requests were due than could ever be answered.
@@ -54,6 +56,12 @@ impl fmt::Display for LabError {
                 write!(f, "the value of {key} came back different from what was stored")
             }
             Self::Closed => write!(f, "the store closed a connection during the run"),
+            Self::KilledAtLimit { bytes } => write!(
+                f,
+                "the kernel ended the store: at its limit of {:.0} MB pages were not swapped out as \
+                 fast as it needed new ones",
+                bytes / 1e6
+            ),
             Self::Silent { seconds } => {
                 write!(f, "the store has answered nothing for {seconds} seconds")
             }

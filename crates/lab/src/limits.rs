@@ -28,6 +28,21 @@ pub const START: Duration = Duration::from_secs(20);
 /// How long a server may take to agree on TLS: a plain server waits for the rest of what it takes
 /// for a request.
 pub const HANDSHAKE: Duration = Duration::from_secs(5);
+/// Memory that every store of an experiment is told to keep to, in MiB, where the experiment says
+/// nothing else: the largest published data but those of CAO16's bulk insertion fit.
+pub const STORE_MIB: u64 = 8192;
+/// Heap of Spark's driver, which in local mode is all of Spark: its own default of 1 GB holds neither
+/// of the published graphs. Beside it the Python workers and 16 GB of anything else fit into 24 GiB.
+pub const SPARK_DRIVER_MEMORY: &str = "8g";
+/// Spark that takes longer is stuck. On two cores ten iterations over thirty
+/// million edges are a matter of hours at worst.
+pub const SPARK_LONGEST: Duration = Duration::from_secs(4 * 3600);
+/// A fill that takes longer is cut off, and the report says so. Ten million keys at the rate of a store
+/// that swaps (1 400 a second) come through.
+pub const FILL_LONGEST: Duration = Duration::from_secs(2 * 3600);
+/// A snapshot or a rewrite of a log that goes on after the measurement is waited for no longer than
+/// this: ten gigabytes through a disk that others use.
+pub const AFTERMATH: Duration = Duration::from_secs(900);
 /// A client that hears nothing for this long reports a store that hangs.
 pub const SILENCE: Duration = Duration::from_secs(20);
 /// Longest latency that a histogram can hold, in nanoseconds (one hour).

@@ -3,7 +3,7 @@
 //!
 //! What an experiment takes is estimated from rates that two cores of a server reach; a slower
 //! machine takes longer than it was given, a faster one less. How far a run stayed below the
-//! published scale is said by `cuts`, from the run itself.
+//! published scale is said by `cuts.rs`.
 
 use super::{Axis, Experiment, Kind, Setting};
 use crate::LabError;
@@ -165,56 +165,21 @@ fn repeat(experiment: &mut Experiment, one: f64, seconds: f64) -> f64 {
     (seconds / one.max(1e-9)).min(1.0)
 }
 
-/// What a run left out of the published scale, in words; empty if nothing.
-pub fn cuts(run: &Experiment) -> String {
-    let published = run.clone().changed(&run.full);
-    let mut cuts = Vec::new();
-    if run.workload.keys < published.workload.keys {
-        cuts.push(format!("{} of {} keys", run.workload.keys, published.workload.keys));
-    }
-    let records = |one: &Experiment| one.record.iter().map(super::Record::bytes).sum::<f64>();
-    let whole = records(&published);
-    if records(run) < 0.999 * whole {
-        cuts.push(format!("{:.0} of {:.0} MB of records", records(run) / 1e6, whole / 1e6));
-    }
-    let timed =
-        !matches!(run.kind, Kind::Fill | Kind::Pagerank | Kind::Hits | Kind::Memory | Kind::Misses);
-    if timed && run.load.seconds < published.load.seconds {
-        cuts.push(format!("{} s of {} s", run.load.seconds, published.load.seconds));
-    }
-    if run.load.repetitions < published.load.repetitions {
-        cuts.push(format!(
-            "{} of {} repetitions",
-            run.load.repetitions, published.load.repetitions
-        ));
-    }
-    for (mine, theirs) in run.sweep.iter().zip(&published.sweep) {
-        if mine.values.len() < theirs.values.len() {
-            cuts.push(format!(
-                "{} of {} values of {}",
-                mine.values.len(),
-                theirs.values.len(),
-                mine.axis.name()
-            ));
-        }
-    }
-    cuts.join(", ")
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::experiment::{Length, catalogue};
+    use crate::experiment::{Length, catalogue, cuts};
 
     #[test]
     fn time_is_cut_before_keys_and_what_was_cut_is_said() {
         let mut latency = catalogue::find("pavlik16-fig1").unwrap().at(Length::Full, 1.0);
-        assert_eq!(cuts(&latency), "");
+        assert!(cuts::cuts(&latency).is_empty());
         let share = fit(&mut latency, 3, 180.0, 20e9).unwrap();
         assert_eq!((share, latency.workload.keys), (1.0, 10_000));
         let visit = latency.load.seconds + latency.load.warm_up + AROUND;
         let takes = visit * (36 * latency.load.repetitions) as f64;
         assert!((100.0..200.0).contains(&takes), "{takes}");
+        let cuts = |run: &Experiment| cuts::cuts(run).join(", ");
         assert!(cuts(&latency).contains("s of 10 s"), "{}", cuts(&latency));
 
         let mut fill = catalogue::find("cao16-fig1").unwrap().at(Length::Full, 1.0);

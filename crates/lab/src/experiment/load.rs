@@ -40,7 +40,8 @@ pub struct LoadShape {
     pub quality_percentile: f64,
     /// Count the server's system calls in one more visit.
     pub count_calls: bool,
-    /// Memory of each cache (`hits`); without it, a quarter of what all values take.
+    /// Memory that every store is told to keep to. Without it a cache (`hits`) has a quarter of what all
+    /// values take, other kinds have `limits::STORE_MIB`, and Redis has no bound.
     pub memory_mib: Option<u64>,
 }
 

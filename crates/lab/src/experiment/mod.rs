@@ -16,6 +16,7 @@
 
 pub mod budget;
 pub mod catalogue;
+pub mod cuts;
 mod load;
 mod plot;
 mod records;
@@ -160,7 +161,9 @@ impl Experiment {
     /// Reads one file's text. `place` names it in an error.
     pub fn read(text: &str, place: &str) -> Result<Self, LabError> {
         let wrong = |why: String| LabError::Options(format!("{place}: {why}"));
-        let experiment: Self = toml::from_str(text).map_err(|error| wrong(error.to_string()))?;
+        let mut experiment: Self =
+            toml::from_str(text).map_err(|error| wrong(error.to_string()))?;
+        experiment.name_the_whole();
         experiment.check().map_err(|error| wrong(error.to_string()))?;
         Ok(experiment)
     }
@@ -193,6 +196,17 @@ impl Experiment {
             _ => None,
         };
         needs.map_or(Ok(()), |table| wrong(format!("this kind needs a {table}")))
+    }
+
+    /// Says in `full` what the file says only once: a run that is shortened still tells of what.
+    fn name_the_whole(&mut self) {
+        self.full.keys.get_or_insert(self.workload.keys);
+        self.full.seconds.get_or_insert(self.load.seconds);
+        self.full.repetitions.get_or_insert(self.load.repetitions);
+        for sweep in &self.sweep {
+            let name = sweep.axis.name().to_string();
+            self.full.sweep.entry(name).or_insert_with(|| sweep.values.clone());
+        }
     }
 
     /// Whether stores are asked over TLS at any time.

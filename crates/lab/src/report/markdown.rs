@@ -2,8 +2,7 @@
 
 use std::fmt::Write as _;
 
-use super::finding;
-use crate::experiment::budget;
+use super::{finding, scale};
 use crate::run::figures;
 use crate::run::live::number;
 use crate::run::results::Results;
@@ -39,18 +38,10 @@ pub fn summary(all: &[Results]) -> String {
             "| {} | {} | {} |",
             results.experiment.name,
             found.replace('|', "/"),
-            scale(results)
+            scale::sentence(results)
         );
     }
     out
-}
-
-/// How far the run stayed below what was published.
-fn scale(results: &Results) -> String {
-    match budget::cuts(&results.experiment) {
-        cuts if cuts.is_empty() => "as published".into(),
-        cuts => cuts,
-    }
 }
 
 fn section(out: &mut String, results: &Results) -> std::fmt::Result {
@@ -63,7 +54,7 @@ fn section(out: &mut String, results: &Results) -> std::fmt::Result {
         writeln!(out, "- *{line}*")?;
     }
     writeln!(out, "- Published: {}", asked.published.found)?;
-    writeln!(out, "- Scale: {}\n", scale(results))?;
+    writeln!(out, "- Scale: {}\n", scale::sentence(results))?;
     let stores = results.present();
     let heads = stores.join(" | ");
     writeln!(out, "| {} | {heads} |", figures::label(&asked.figure))?;

@@ -14,6 +14,7 @@ pub mod finding;
 mod keep;
 pub mod markdown;
 mod page;
+pub mod scale;
 pub mod svg;
 
 use std::fs;

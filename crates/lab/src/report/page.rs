@@ -4,7 +4,7 @@
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 
 use super::{finding, svg};
-use crate::experiment::{Kind, Length, Plot, budget};
+use crate::experiment::{Kind, Length, Plot};
 use crate::run::figures;
 use crate::run::live::{duration, number};
 use crate::run::results::{Point, Results};
@@ -77,10 +77,12 @@ fn experiment(results: &Results) -> Markup {
 }
 
 fn scale(results: &Results) -> String {
+    let lacks = super::scale::lacks(results);
     let length = match results.length {
         Length::Quick => "quick run",
         Length::Usual => "usual run",
-        Length::Full => "at published scale",
+        Length::Full if lacks.is_empty() => "at published scale",
+        Length::Full => "full run",
     };
     let mut text = format!("{length}, {}", duration(results.seconds));
     let keys = results.experiment.workload.keys;
@@ -94,9 +96,8 @@ fn scale(results: &Results) -> String {
     {
         text.push_str(&format!(" of {} s", load.seconds));
     }
-    let cuts = budget::cuts(&results.experiment);
-    if results.length == Length::Full && !cuts.is_empty() {
-        text.push_str(&format!("; less than published: {cuts}"));
+    if results.length == Length::Full && !lacks.is_empty() {
+        text.push_str(&format!("; less than published: {}", lacks.join(", ")));
     }
     text
 }

@@ -6,19 +6,16 @@ use std::time::{Duration, Instant};
 use super::results::{Event, Series, Visit};
 use super::servers::Fleet;
 use super::swap::Limit;
-use super::watch::{Seen, Trigger, Watch};
+use super::watch::{self, Seen, Trigger, Watch};
 use super::{Stage, visit};
 use crate::LabError;
 use crate::experiment::{FillCase, Setting};
 use crate::generator::LoadSpec;
+use crate::limits::{AFTERMATH, FILL_LONGEST};
 use crate::workload::{Mix, RequestPool, Workload};
 
-/// A fill that takes longer is cut off; what was stored until then is measured.
-const LONGEST: Duration = Duration::from_secs(1800);
 /// Keys of the pool, which only says how long requests and replies are.
 const POOL_KEYS: u32 = 1_000;
-/// After the last key a snapshot may still be written; it is waited for no longer than this.
-const AFTERMATH: Duration = Duration::from_secs(20);
 /// Bytes that a store needs for a key besides its value, about: for the limit of memory only.
 const AROUND_VALUE: f64 = 90.0;
 
@@ -74,7 +71,7 @@ pub fn run(stage: &mut Stage<'_>) -> Result<(), LabError> {
 /// A store within a limit. The fields end in this order: first the store with its swapped pages.
 struct Confined {
     fleet: Fleet,
-    _limit: Option<Limit>,
+    limit: Option<Limit>,
 }
 
 /// One fill: what was outside of the store's own work, and what was inside.
@@ -95,7 +92,7 @@ fn one(
         true => Some(Limit::new(&fleet.pids(), data * case.memory_share, data)?),
         false => None,
     };
-    let confined = Confined { fleet, _limit: limit };
+    let confined = Confined { fleet, limit };
     let fleet = &confined.fleet;
     let protocol = fleet.store.protocol();
     // A pool of few requests: keys are written as they are asked for.
@@ -106,7 +103,7 @@ fn one(
         connections: experiment.load.connections,
         threads: experiment.load.threads,
         cores: stage.around.client_cores(),
-        window: LONGEST,
+        window: FILL_LONGEST,
         servers: fleet.pids(),
         interval: Duration::try_from_secs_f64(experiment.load.interval).ok(),
         fill: Some(shape.keys),
@@ -115,13 +112,23 @@ fn one(
     let trigger = (!case.half_way.is_empty()).then(|| Trigger {
         command: case.half_way.clone(),
         keys: u64::from(shape.keys) / 2,
-        after: LONGEST,
+        after: FILL_LONGEST,
     });
     let empty = visit::resident_mib(&fleet.pids());
     let begun = Instant::now();
     let watch = Watch::start(fleet.first().target.clone(), protocol, begun, trigger);
-    let mut outside = visit::measure(&spec, &pool)?;
-    settle(fleet, protocol);
+    let mut outside = visit::measure(&spec, &pool).map_err(|error| match &confined.limit {
+        Some(limit) if limit.has_killed() => LabError::KilledAtLimit { bytes: limit.bytes },
+        _ => error,
+    })?;
+    if begun.elapsed() >= FILL_LONGEST {
+        let hours = FILL_LONGEST.as_secs() / 3600;
+        let (who, case) = (&choice.label, &case.name);
+        stage.note(&format!("{who}, {case}: not all keys were stored within {hours} hours."));
+    }
+    if !watch::settle(&fleet.first().target, protocol, AFTERMATH) {
+        stage.note(&watch::unsettled(&choice.label));
+    }
     let grown = (visit::resident_mib(&fleet.pids()) - empty) * f64::from(1u32 << 20);
     outside.put("bytes_per_key", grown / f64::from(shape.keys));
     let Seen { events, refusal } = watch.finish();
@@ -132,25 +139,6 @@ fn one(
     outside.events = events.into_iter().filter(|event| event.from < end).collect();
     let inside = split(&mut outside);
     Ok((outside, inside))
-}
-
-/// Waits until a snapshot or a rewrite has ended, so that its end is known.
-fn settle(fleet: &Fleet, protocol: crate::workload::Protocol) {
-    if !protocol.is_redis() {
-        return;
-    }
-    let begun = Instant::now();
-    while begun.elapsed() < AFTERMATH && !crate::interrupt::asked() {
-        let account = crate::stores::account::read(&fleet.first().target, protocol);
-        let account = account.unwrap_or_default();
-        let busy = ["rdb_bgsave_in_progress", "aof_rewrite_in_progress"]
-            .iter()
-            .any(|name| crate::stores::account::number(&account, name) == 1.0);
-        if !busy {
-            return;
-        }
-        std::thread::sleep(Duration::from_millis(100));
-    }
 }
 
 /// Means over the intervals inside of events; those outside replace the visit's own.

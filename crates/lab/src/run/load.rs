@@ -54,6 +54,8 @@ pub fn run(stage: &mut Stage<'_>) -> Result<(), LabError> {
     for group in groups {
         let key = server_key(group[0]);
         if fleet_key != key {
+            // The old ones end first: two of each would share the memory.
+            fleets.clear();
             fleets = start(stage, group[0])?;
             fleet_key = key;
         }

@@ -4,11 +4,12 @@ use std::time::{Duration, Instant};
 
 use super::results::Visit;
 use super::servers::Fleet;
-use super::watch::{Trigger, Watch};
+use super::watch::{self, Trigger, Watch};
 use super::{Stage, visit};
 use crate::LabError;
 use crate::experiment::{FillCase, Setting};
 use crate::generator::{LoadSpec, Pace};
+use crate::limits::AFTERMATH;
 use crate::workload::RequestPool;
 
 /// The other work begins after this share of the window.
@@ -39,7 +40,13 @@ pub fn run(stage: &mut Stage<'_>) -> Result<(), LabError> {
                 }
                 let fleet = &fleets[(turn + repetition) % fleets.len()];
                 let label = fleet.choice.label.clone();
-                match one(stage, case, fleet) {
+                let measured = one(stage, case, fleet);
+                // The next case must not pay for what this one began.
+                let first = &fleet.first().target;
+                if !watch::settle(first, fleet.store.protocol(), AFTERMATH) {
+                    stage.note(&watch::unsettled(&label));
+                }
+                match measured {
                     Ok(visit) => {
                         let setting = Setting::Text(case.name.clone());
                         stage.put(&label, &[("case".into(), setting)], visit);

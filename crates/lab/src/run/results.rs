@@ -182,6 +182,8 @@ impl Results {
         seen.experiment.workload = mine.workload.clone();
         seen.experiment.sweep.clone_from(&mine.sweep);
         seen.experiment.load.clone_from(&mine.load);
+        seen.experiment.record.clone_from(&mine.record);
+        seen.experiment.graph.clone_from(&mine.graph);
         let cases: Vec<&str> = other.fill.iter().map(|case| case.name.as_str()).collect();
         seen.points.retain(|point| {
             let case = point.setting("case").map(ToString::to_string);

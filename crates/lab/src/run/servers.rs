@@ -43,7 +43,7 @@ impl Fleet {
             operation,
             key_bytes: workload.key.sizes().mean() as usize,
             value_bytes: workload.value.sizes().mean() as usize,
-            settings: settings.to_vec(),
+            settings: bounded(settings, load.memory_mib),
         };
         let nodes: Result<Vec<Running>, LabError> =
             (0..nodes.max(1)).map(|_| Running::start(role.clone(), &around)).collect();
@@ -114,6 +114,18 @@ impl Fleet {
         self.filled_with = key;
         Ok(())
     }
+}
+
+/// The directives with the bound on memory that the experiment gives all its stores alike, unless they
+/// name one.
+fn bounded(settings: &[(String, String)], memory_mib: Option<u64>) -> Vec<(String, String)> {
+    let mut all = settings.to_vec();
+    if let Some(mib) = memory_mib
+        && !all.iter().any(|(name, _)| name == "maxmemory")
+    {
+        all.push(("maxmemory".into(), (mib << 20).to_string()));
+    }
+    all
 }
 
 /// Removes everything from a store.

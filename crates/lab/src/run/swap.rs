@@ -32,6 +32,7 @@ pub struct Limit {
     file: &'static str,
     root: PathBuf,
     swap: PathBuf,
+    pub bytes: f64,
     /// Does what `drop` does when this program cannot.
     _guard: Guard,
 }
@@ -52,7 +53,7 @@ impl Limit {
         fs::create_dir_all(&group)
             .map_err(|error| LabError::system("make a cgroup (are you root?)", error))?;
         // From here on dropping puts everything back.
-        let limit = Self { group, file, root, swap, _guard: guard };
+        let limit = Self { group, file, root, swap, bytes, _guard: guard };
         let write = |file: &str, text: String| {
             let doing = format!("limit memory by {}", limit.group.join(file).display());
             fs::write(limit.group.join(file), text).map_err(|error| LabError::system(doing, error))
@@ -63,6 +64,12 @@ impl Limit {
             write("cgroup.procs", pid.to_string())?;
         }
         Ok(limit)
+    }
+
+    /// Whether the kernel ended a process of the group because it found no page to swap out in time.
+    pub fn has_killed(&self) -> bool {
+        let report = if self.file == V2_FILE { "memory.events" } else { "memory.oom_control" };
+        kills(&fs::read_to_string(self.group.join(report)).unwrap_or_default()) > 0
     }
 
     fn make_swap(&self, bytes: f64) -> Result<(), LabError> {
@@ -113,6 +120,12 @@ impl Drop for Limit {
     }
 }
 
+/// Processes that were ended, by either version's account of a group.
+fn kills(report: &str) -> u64 {
+    let count = report.lines().find_map(|line| line.strip_prefix("oom_kill "));
+    count.and_then(|count| count.trim().parse().ok()).unwrap_or(0)
+}
+
 /// Lines of a shell that put everything back: first the limit, then the swap file, then the group,
 /// whose processes have ended by then or go back to where they were.
 fn undo(group: &Path, file: &str, root: &Path, swap: &Path) -> String {
@@ -148,4 +161,17 @@ fn command(program: &str, words: &[&str]) -> Result<(), LabError> {
         "this machine does not let the lab make a swap file: {program} said {}",
         said.trim()
     )))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_the_kernel_ended_is_read_from_either_account() {
+        assert_eq!(kills("oom_kill_disable 0\nunder_oom 0\noom_kill 1\n"), 1);
+        assert_eq!(kills("low 0\nhigh 0\nmax 7\noom 2\noom_kill 2\noom_group_kill 0\n"), 2);
+        assert_eq!(kills("oom_kill_disable 0\nunder_oom 1\noom_kill 0\n"), 0);
+        assert_eq!(kills(""), 0);
+    }
 }

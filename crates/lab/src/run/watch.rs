@@ -134,6 +134,30 @@ fn watch(
     }
 }
 
+/// Waits until a store has ended its snapshots and rewrites, those included that it has yet to begin:
+/// what is measured next would pay for them. False if it still works after `longest`.
+pub fn settle(target: &Target, protocol: Protocol, longest: Duration) -> bool {
+    const WORK: [&str; 3] =
+        ["rdb_bgsave_in_progress", "aof_rewrite_in_progress", "aof_rewrite_scheduled"];
+    let begun = Instant::now();
+    while protocol.is_redis() && !crate::interrupt::asked() {
+        let account = account::read(target, protocol).unwrap_or_default();
+        if !WORK.iter().any(|name| number(&account, name) == 1.0) {
+            return true;
+        }
+        if begun.elapsed() >= longest {
+            return false;
+        }
+        thread::sleep(STEP);
+    }
+    true
+}
+
+/// What a reader must know of a store that did not settle.
+pub fn unsettled(label: &str) -> String {
+    format!("{label} went on with its snapshot or rewrite into what was measured next.")
+}
+
 /// Number of keys, and what goes on.
 fn state(talk: &mut Talk, protocol: Protocol) -> (u64, Vec<&'static str>) {
     let mut running = Vec::new();
@@ -179,4 +203,52 @@ fn table_grows(talk: &mut Talk) -> bool {
     };
     let slots = (overhead as f64 - keys as f64 * REDIS_ENTRY) / 8.0;
     slots >= 4.0 && slots.fract() == 0.0 && !(slots as u64).is_power_of_two()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::{BufRead, BufReader, Write};
+    use std::net::TcpListener;
+    use std::sync::atomic::AtomicUsize;
+
+    use super::*;
+
+    /// A store that says of itself what `lines` hold, one line an INFO, and then nothing more.
+    fn store(lines: &'static [&'static str]) -> (Target, Arc<AtomicUsize>) {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let target = Target::Tcp(listener.local_addr().unwrap());
+        let asked = Arc::new(AtomicUsize::new(0));
+        let counted = Arc::clone(&asked);
+        thread::spawn(move || {
+            for stream in listener.incoming() {
+                let mut stream = stream.unwrap();
+                let mut reader = BufReader::new(stream.try_clone().unwrap());
+                let mut line = String::new();
+                while reader.read_line(&mut line).unwrap() > 0 {
+                    if line.contains("everything") {
+                        let number = counted.fetch_add(1, Ordering::Relaxed);
+                        let said = lines.get(number).copied().unwrap_or("all:0");
+                        let reply = format!("${}\r\n{said}\r\n", said.len());
+                        stream.write_all(reply.as_bytes()).unwrap();
+                    }
+                    line.clear();
+                }
+            }
+        });
+        (target, asked)
+    }
+
+    #[test]
+    fn a_snapshot_and_what_waits_behind_it_are_waited_for() {
+        let (target, asked) = store(&[
+            "rdb_bgsave_in_progress:1",
+            "aof_rewrite_scheduled:1",
+            "aof_rewrite_in_progress:1",
+            "aof_rewrite_in_progress:0",
+        ]);
+        assert!(settle(&target, Protocol::Resp, Duration::from_secs(60)));
+        assert_eq!(asked.load(Ordering::Relaxed), 4);
+        let (target, _) = store(&["rdb_bgsave_in_progress:1"; 1_000]);
+        assert!(!settle(&target, Protocol::Resp, Duration::from_millis(300)));
+    }
 }

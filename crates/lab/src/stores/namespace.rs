@@ -6,44 +6,80 @@
 //!             the machine's own namespace                    namespace dolium-1234-0
 //! ```
 
+use std::collections::BTreeSet;
 use std::net::{IpAddr, Ipv4Addr};
 use std::process::{Command, Stdio};
-use std::sync::Arc;
-use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use super::guard::Guard;
 use crate::LabError;
 
 /// The addresses are from 198.18.0.0/15, which RFC 2544 sets aside for measurements: four for each
-/// node, a 24-bit block for each process.
-const FIRST: [u8; 2] = [198, 18];
-const NODES: u32 = 64;
+/// node, and room for so many nodes in each of so many processes.
+const FIRST: u32 = u32::from_be_bytes([198, 18, 0, 0]);
+const NODES: u32 = 256;
+const PROCESSES: u32 = 128;
+const ADDRESSES: u32 = 4;
 /// What a shaped link lets through at once, and how long a packet waits at most before it is
 /// dropped.
 const BURST: &str = "256kb";
 const LATENCY: &str = "50ms";
 
-static NUMBER: AtomicU32 = AtomicU32::new(0);
+/// Numbers of the nodes that are there now.
+static TAKEN: Mutex<BTreeSet<u32>> = Mutex::new(BTreeSet::new());
+
+/// A node's number, its own for as long as it is held.
+struct Place(u32);
+
+impl Place {
+    /// The least that nobody holds: of sixteen servers of each store many are there at once, and a
+    /// number that came round again would be somebody's.
+    fn take() -> Result<Self, LabError> {
+        let mut taken = TAKEN.lock().unwrap_or_else(PoisonError::into_inner);
+        let free = (0..NODES).find(|number| !taken.contains(number)).ok_or_else(|| {
+            LabError::Options(format!("the lab makes no more than {NODES} nodes at once"))
+        })?;
+        taken.insert(free);
+        Ok(Self(free))
+    }
+
+    /// An address of the node's own four.
+    fn address(&self, process: u32, host: u32) -> Ipv4Addr {
+        let node = process % PROCESSES * NODES + self.0;
+        Ipv4Addr::from(FIRST + node * ADDRESSES + host)
+    }
+}
+
+impl Drop for Place {
+    fn drop(&mut self) {
+        TAKEN.lock().unwrap_or_else(PoisonError::into_inner).remove(&self.0);
+    }
+}
+
+/// What makes a namespace go away. The fields end in this order: a number is free when nothing of its
+/// node is left.
+struct Held {
+    _guard: Guard,
+    _place: Place,
+}
 
 /// A namespace, removed when the last who knows it is gone.
 #[derive(Clone)]
 pub struct Namespace {
     name: String,
     address: IpAddr,
-    _guard: Arc<Guard>,
+    _held: Arc<Held>,
 }
 
 impl Namespace {
     /// Makes one; `gigabits` a second limit both directions.
     pub fn new(gigabits: Option<f64>) -> Result<Self, LabError> {
-        let number = NUMBER.fetch_add(1, Ordering::Relaxed) % NODES;
+        let place = Place::take()?;
+        let number = place.0;
         let process = std::process::id();
         let name = format!("dolium-{process}-{number}");
         let (here, there) = (format!("dlh{process}n{number}"), format!("dlp{process}n{number}"));
-        let subnet = |host: u32| {
-            let block = (process % 256) as u8;
-            Ipv4Addr::new(FIRST[0], FIRST[1], block, (number * 4 + host) as u8)
-        };
+        let subnet = |host| place.address(process, host);
         // Before anything is made: what is made is then undone, whatever happens.
         let guard = Guard::new(&format!("ip netns del {name}; ip link del {here}"))?;
         ip(&format!("netns add {name}"))?;
@@ -63,7 +99,8 @@ impl Namespace {
             command("tc", &shape(&here))?;
             command("ip", &format!("netns exec {name} tc {}", shape(&there)))?;
         }
-        Ok(Self { name, address: IpAddr::V4(subnet(2)), _guard: Arc::new(guard) })
+        let address = IpAddr::V4(subnet(2));
+        Ok(Self { name, address, _held: Arc::new(Held { _guard: guard, _place: place }) })
     }
 
     /// The address of the node's end.
@@ -103,6 +140,25 @@ fn command(program: &str, words: &str) -> Result<(), LabError> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// Sixteen servers of five stores, the next ones begun before the first have ended.
+    #[test]
+    fn nodes_that_are_there_at_once_have_numbers_and_addresses_of_their_own() {
+        let mut places: Vec<Place> = (0..160).map(|_| Place::take().unwrap()).collect();
+        let addresses: BTreeSet<Ipv4Addr> = places
+            .iter()
+            .flat_map(|place| (0..ADDRESSES).map(|host| place.address(5_000, host)))
+            .collect();
+        assert_eq!(addresses.len(), 160 * 4);
+        let within =
+            |address: &Ipv4Addr| address.octets()[0] == 198 && address.octets()[1] & 254 == 18;
+        assert!(addresses.iter().all(within));
+        let freed = places.remove(70).0;
+        let again: Vec<u32> = (0..2).map(|_| Place::take().unwrap().0).collect();
+        assert!(again.contains(&freed), "{freed} is free again: {again:?}");
+        let last = Place(NODES - 1);
+        assert_eq!(last.address(PROCESSES - 1, 3), Ipv4Addr::new(198, 19, 255, 255));
+    }
 
     /// A machine that allows no namespaces says so; one that does has none left afterwards.
     #[test]

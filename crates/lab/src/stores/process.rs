@@ -19,7 +19,7 @@ use super::{Role, Store};
 use crate::LabError;
 use crate::cpu;
 use crate::generator::Target;
-use crate::limits::START;
+use crate::limits::{START, STORE_MIB};
 use crate::workload::Operation;
 
 /// Removed with all that is in it when the last who knows it is gone.
@@ -32,6 +32,8 @@ impl Drop for Directory {
     }
 }
 
+/// The directive by which a store is a cache.
+const POLICY: &str = "maxmemory-policy";
 /// Tells apart what several processes of one store leave in the directory.
 static STARTED: AtomicU32 = AtomicU32::new(0);
 
@@ -128,6 +130,9 @@ pub struct Running {
     /// Its TLS listener, if it has one.
     secured: Option<Target>,
     pub version: String,
+    /// Its snapshots and logs: at full scale they are gigabytes, and the disk holds those of one
+    /// store. Gone after the child.
+    _home: Option<Directory>,
     /// Where it runs, if not where everything does; gone after the child.
     _namespace: Option<Namespace>,
 }
@@ -143,6 +148,7 @@ impl Running {
                 target: Target::Tcp(address),
                 secured: None,
                 version: "version unknown".into(),
+                _home: None,
                 _namespace: None,
             };
             return running.target.connect().map(|_| running);
@@ -153,6 +159,7 @@ impl Running {
         let home = around.directory().join(&name);
         fs::create_dir_all(&home)
             .map_err(|error| LabError::system("make a store's directory", error))?;
+        let _home = Some(Directory(home.clone()));
         let port = free_port()?;
         let unix_path = around.directory().join(format!("{name}.sock"));
         let namespace = match around.namespaces {
@@ -206,9 +213,9 @@ impl Running {
             },
             _ => LabError::system(format!("start {}", role.store.name()), error),
         })?;
-        let _namespace = namespace;
+        let (child, _namespace) = (Some(child), namespace);
         let mut running =
-            Self { child: Some(child), command: said, role, target, secured, version, _namespace };
+            Self { child, command: said, role, target, secured, version, _home, _namespace };
         running.await_ready(&log)?;
         Ok(running)
     }
@@ -291,8 +298,7 @@ fn command(
         }
         Store::Memcached => {
             let mut command = Command::new("memcached");
-            // Without a limit, running out is an error to be seen; with one, it evicts as a cache.
-            memcached_options(&mut command, limit(role), &threads);
+            memcached_options(&mut command, role, &threads);
             command.args(["-U", "0"]);
             match tls {
                 Some((certificate, port)) => certificate.tell_memcached(&mut command, plain, port),
@@ -310,7 +316,7 @@ fn command(
         Store::DoliumMemcached if (limit(role).is_some() || tls.is_some()) && !around.unix => {
             let mut command = Command::new(&around.dolium);
             command.arg("memcached");
-            memcached_options(&mut command, limit(role), &threads);
+            memcached_options(&mut command, role, &threads);
             command.args(["-U", "0"]);
             match tls {
                 Some((certificate, port)) => certificate.tell_memcached(&mut command, plain, port),
@@ -338,7 +344,8 @@ fn command(
                 command.args(["--bind", &address, "--protected-mode", "no"]);
             }
             // A store of the lab must not take the place where the user's own one is attached.
-            for (name, value) in [("maxmemory", "8gb"), ("attach-socket", "")] {
+            let usual = format!("{STORE_MIB}mb");
+            for (name, value) in [("maxmemory", usual.as_str()), ("attach-socket", "")] {
                 if !role.settings.iter().any(|(known, _)| known == name) {
                     command.arg(format!("--{name}")).arg(value);
                 }
@@ -386,15 +393,17 @@ fn limit(role: &Role) -> Option<u64> {
 }
 
 /// What is said to Memcached, and to Dolium in its place.
-fn memcached_options(command: &mut Command, limit: Option<u64>, threads: &str) {
+fn memcached_options(command: &mut Command, role: &Role, threads: &str) {
     command.args(["-t", threads, "-c", "4096"]);
     if rustix::process::geteuid().is_root() {
         command.args(["-u", "root"]);
     }
-    match limit {
-        Some(bytes) => command.arg("-m").arg((bytes >> 20).max(1).to_string()),
-        None => command.args(["-m", "4096", "-M"]),
-    };
+    let mib = limit(role).map_or(STORE_MIB, |bytes| (bytes >> 20).max(1));
+    command.arg("-m").arg(mib.to_string());
+    // Unless it is measured as a cache, running out is an error to be seen, as it is in the others.
+    if !role.settings.iter().any(|(name, value)| name == POLICY && value != "noeviction") {
+        command.arg("-M");
+    }
 }
 
 /// The file that is run for a store.
@@ -438,4 +447,48 @@ pub fn version(store: Store, around: &Surroundings) -> Result<String, LabError> 
 fn free_port() -> Result<u16, LabError> {
     let address = TcpListener::bind("127.0.0.1:0").and_then(|listener| listener.local_addr());
     address.map(|address| address.port()).map_err(|error| LabError::system("find a port", error))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn told(settings: &[(&str, &str)]) -> String {
+        let settings = settings.iter().map(|(name, value)| (name.to_string(), value.to_string()));
+        let role = Role {
+            store: Store::Memcached,
+            operation: Operation::Get,
+            key_bytes: 1,
+            value_bytes: 1,
+            settings: settings.collect(),
+        };
+        let mut command = Command::new("memcached");
+        memcached_options(&mut command, &role, "1");
+        words(&command)
+    }
+
+    /// A bound alone makes no cache of a store: a full one refuses, as the others do.
+    #[test]
+    fn memcached_refuses_at_its_bound_unless_it_is_measured_as_a_cache() {
+        assert!(told(&[("maxmemory", "17179869184")]).ends_with("-m 16384 -M"));
+        assert!(told(&[]).ends_with("-m 8192 -M"));
+        let cache = told(&[("maxmemory", "16777216"), ("maxmemory-policy", "allkeys-lru")]);
+        assert!(cache.ends_with("-m 16"), "{cache}");
+    }
+
+    /// Where Redis is installed; elsewhere there is nothing to be started.
+    #[test]
+    fn what_a_store_wrote_is_gone_with_it() {
+        let around = Surroundings::new(false, 1, None).unwrap();
+        let (store, operation) = (Store::Redis, Operation::Get);
+        let role = Role { store, operation, key_bytes: 1, value_bytes: 1, settings: Vec::new() };
+        let Ok(running) = Running::start(role, &around) else { return };
+        let homes = || {
+            let entries = fs::read_dir(around.directory()).unwrap().flatten();
+            entries.filter(|entry| entry.path().is_dir()).count()
+        };
+        assert_eq!(homes(), 1);
+        drop(running);
+        assert_eq!(homes(), 0);
+    }
 }

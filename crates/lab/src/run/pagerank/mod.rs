@@ -42,7 +42,14 @@ pub fn run(stage: &mut Stage<'_>, file: Option<&Path>) -> Result<(), LabError> {
     let experiment = stage.results.experiment.clone();
     stage.say("making the graph");
     let graph = match file {
-        Some(path) => Graph::read(path)?,
+        Some(path) => {
+            let graph = Graph::read(path)?;
+            // What was run is what was read, whatever the file of the experiment says.
+            let asked = &mut stage.results.experiment;
+            asked.workload.keys = graph.nodes();
+            asked.graph.edges_per_node = graph.edges() as f64 / f64::from(graph.nodes().max(1));
+            graph
+        }
         None => Graph::make(experiment.workload.keys, experiment.graph.edges_per_node),
     };
     stage.note(&format!(

@@ -3,16 +3,14 @@
 use std::fs;
 use std::path::Path;
 use std::process::{Command, Stdio};
-use std::time::Duration;
 
 use super::Graph;
 use crate::LabError;
+use crate::limits::{SPARK_DRIVER_MEMORY, SPARK_LONGEST};
 use crate::run::program::Program;
 use crate::run::results::Visit;
 
 const PROGRAM: &str = include_str!("pagerank.py");
-/// A computation that takes longer is stuck.
-const LONGEST: Duration = Duration::from_secs(1_800);
 const INSTALL: &str = "pip install pyspark, with a Java runtime";
 
 /// Spark's version, if Python finds it.
@@ -30,6 +28,18 @@ pub fn version() -> Result<String, LabError> {
     }
 }
 
+/// A Python program that starts Spark. The size of a driver's heap is said before Java begins: from
+/// within the program it would come too late.
+pub fn python(program: &Path) -> Command {
+    let mut command = Command::new("python3");
+    command
+        .arg(program)
+        .env("PYSPARK_SUBMIT_ARGS", format!("--driver-memory {SPARK_DRIVER_MEMORY} pyspark-shell"))
+        // All of Spark's processes must agree where a text belongs.
+        .env("PYTHONHASHSEED", "0");
+    command
+}
+
 /// Computes in Spark and reads what it says of itself.
 pub fn run(graph: &Graph, iterations: usize, directory: &Path) -> Result<Visit, LabError> {
     let file = directory.join("edges.txt");
@@ -39,14 +49,9 @@ pub fn run(graph: &Graph, iterations: usize, directory: &Path) -> Result<Visit, 
     };
     save(&file, &graph.text())?;
     save(&program, PROGRAM)?;
-    let mut command = Command::new("python3");
-    command
-        .arg(&program)
-        .arg(&file)
-        .arg(iterations.to_string())
-        // All of Spark's processes must agree where a text belongs.
-        .env("PYTHONHASHSEED", "0");
-    let said = Program::start(&mut command, directory)?.finish(LONGEST)?;
+    let mut command = python(&program);
+    command.arg(&file).arg(iterations.to_string());
+    let said = Program::start(&mut command, directory)?.finish(SPARK_LONGEST)?;
     let mut visit = Visit::default();
     for line in said.out.lines() {
         if let Some((name, value)) = line.split_once('=')
@@ -61,4 +66,17 @@ pub fn run(graph: &Graph, iterations: usize, directory: &Path) -> Result<Visit, 
     visit.put("rss_mib", bytes / 1_048_576.0);
     visit.put("growth_of_disk", bytes / graph.text_bytes() as f64);
     Ok(visit)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn spark_is_told_of_its_memory_before_it_begins() {
+        let command = python(Path::new("pagerank.py"));
+        let told = command.get_envs().find(|(name, _)| *name == "PYSPARK_SUBMIT_ARGS");
+        let told = told.and_then(|(_, value)| value).map(|value| value.to_string_lossy());
+        assert_eq!(told.as_deref(), Some("--driver-memory 8g pyspark-shell"));
+    }
 }
