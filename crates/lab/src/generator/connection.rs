@@ -125,6 +125,16 @@ impl Connection {
         if self.unsent > 1 { Ok(true) } else { self.flush(pool) }
     }
 
+    /// The first and the last byte of what it asks next, mixed: a short slice lies in two cache lines
+    /// at most, a long one is fetched ahead by the processor while it is copied.
+    #[inline]
+    pub fn next_ends(&self, pool: &RequestPool) -> u8 {
+        match pool.slice(self.walk.peek(), self.pipeline) {
+            [first, .., last] => first ^ last,
+            _ => 0,
+        }
+    }
+
     /// Sends queued slices; returns whether some remain.
     pub fn flush(&mut self, pool: &RequestPool) -> Result<bool, LabError> {
         const DOING: &str = "send requests";

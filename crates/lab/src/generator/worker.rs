@@ -1,5 +1,6 @@
 //! One generator thread: an epoll loop over its share of the connections.
 
+use std::hint::black_box;
 use std::os::fd::OwnedFd;
 use std::sync::atomic::{AtomicI32, AtomicU8, AtomicU64, Ordering};
 
@@ -104,6 +105,18 @@ fn mixed(shared: &Shared<'_>) -> bool {
     shared.spec.pipeline == 1
         && shared.spec.fill.is_none()
         && !matches!(shared.pool.workload.mix, Mix::Get | Mix::Set)
+}
+
+/// Brings what the connections ask next near, all together: the pool is larger than the caches, and
+/// in the sends, one after the other, each request would be waited for by itself.
+#[inline]
+fn fetch_next(connections: &[Connection], answered: &[usize], pool: &RequestPool) {
+    let mut ends = 0;
+    for &index in answered {
+        ends ^= connections[index].next_ends(pool);
+    }
+    // That the bytes were loaded is what matters, and nobody may find out that it is all.
+    black_box(ends);
 }
 
 #[inline]
@@ -213,6 +226,7 @@ impl Worker<'_> {
                     }
                 }
                 if answered.len() == READ_BEFORE_ASKING || event + 1 == events {
+                    fetch_next(connections, &answered, self.shared.pool);
                     for index in answered.drain(..) {
                         let connection = &mut connections[index];
                         let now = if connection.timed { self.shared.clock.now() } else { 0 };

@@ -276,6 +276,12 @@ pub struct Walk {
 }
 
 impl Walk {
+    /// The next slice, which stays the next.
+    #[inline]
+    pub fn peek(&self) -> usize {
+        self.at
+    }
+
     /// The next slice.
     #[inline]
     pub fn step(&mut self) -> usize {
@@ -324,6 +330,7 @@ mod tests {
         let mut steps = HashSet::new();
         for connection in 0..50 {
             let order = walk(connection);
+            assert_eq!(pool.walk(connection, 50, 10).peek(), order[0]);
             assert_eq!(order.iter().collect::<HashSet<_>>().len(), slices);
             steps.insert((order[1] + slices - order[0]) % slices);
         }
