@@ -62,6 +62,29 @@ fn figure(output: &Output, label: &str) -> f64 {
     line.split_ascii_whitespace().last().unwrap().parse().unwrap()
 }
 
+/// A wait that a signal interrupts was taken for twenty seconds of silence: a generator that was
+/// stopped and continued, or traced, gave up at once.
+#[test]
+fn a_generator_that_is_stopped_and_continued_goes_on() {
+    let (server, folder) = serve();
+    let mut command = Command::new(DOLIUM);
+    command.args(["lab", "load", "--conns", "4", "--keys", "1000", "--seconds", "2", "--unix"]);
+    let child = command.arg(folder.join("redis")).stdout(Stdio::null()).stderr(Stdio::piped());
+    let child = child.spawn().unwrap();
+    let (store, generator) = (pid(&server.0), Pid::from_child(&child));
+    thread::sleep(Duration::from_secs(1));
+    // Nothing is answered now: its thread waits.
+    kill_process(store, Signal::STOP).unwrap();
+    thread::sleep(Duration::from_millis(200));
+    kill_process(generator, Signal::STOP).unwrap();
+    thread::sleep(Duration::from_millis(100));
+    kill_process(generator, Signal::CONT).unwrap();
+    thread::sleep(Duration::from_millis(100));
+    kill_process(store, Signal::CONT).unwrap();
+    let output = child.wait_with_output().unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+}
+
 #[test]
 fn a_server_that_is_stopped_shows_in_an_open_loop_and_hides_in_a_closed_one() {
     let (server, folder) = serve();

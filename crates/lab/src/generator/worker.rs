@@ -424,10 +424,13 @@ impl Poller {
     #[inline]
     fn wait(&mut self, seconds: u64) -> Result<usize, LabError> {
         let timeout = Timespec { tv_sec: seconds as i64, tv_nsec: 0 };
-        match epoll::wait(&self.epoll, &mut self.events[..], Some(&timeout)) {
-            Ok(count) => Ok(count),
-            Err(Errno::INTR) => Ok(0),
-            Err(error) => Err(LabError::system("wait for replies", error)),
+        loop {
+            match epoll::wait(&self.epoll, &mut self.events[..], Some(&timeout)) {
+                Ok(count) => return Ok(count),
+                // Stopped and continued, or traced: that is not the store's silence.
+                Err(Errno::INTR) => {}
+                Err(error) => return Err(LabError::system("wait for replies", error)),
+            }
         }
     }
 
