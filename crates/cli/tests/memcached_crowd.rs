@@ -11,6 +11,7 @@ mod cached;
 mod load;
 
 use cached::Cached;
+use dolium_lab::crowd::alone::Alone;
 use dolium_lab::crowd::{ACTIVE, Crowd, HALF_OPEN, IDLE, KINDS, SLOW, raise_descriptors};
 use load::administrator::Administrator;
 use load::model::Model;
@@ -38,9 +39,10 @@ fn a_crowd_takes_neither_memory_nor_service() {
     let datagrams = server.datagrams.expect("a port for datagrams");
     let mut administrator = Administrator::new(server.address, 0, MEGABYTES);
     let (before, _) = server.resident();
-    let crowds: Vec<Crowd> = KINDS
+    let crowds: Vec<Alone> = KINDS
         .iter()
-        .map(|kind| Crowd::gather(*kind, server.address, datagrams, Vec::new()).expect("a crowd"))
+        .map(|kind| Crowd::gather(*kind, server.address, datagrams).expect("a crowd"))
+        .map(Alone::begin)
         .collect();
     let end = Instant::now() + load::seconds(4);
     let seed = load::seed();

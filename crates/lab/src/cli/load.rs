@@ -122,6 +122,7 @@ impl Options {
                 servers: self.pid.into_iter().collect(),
                 interval: None,
                 fill: None,
+                between: None,
             },
             &pool,
         )?;

@@ -274,5 +274,6 @@ fn spec(
         servers: server.pid().into_iter().collect(),
         interval: None,
         fill: None,
+        between: None,
     }
 }

@@ -17,13 +17,14 @@
 use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream, UdpSocket};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use serde::Serialize;
 
 use super::{Crowd, KINDS, Kind};
 use crate::LabError;
-use crate::generator::{self, LoadSpec, Pace, Target};
+use crate::generator::{self, Between, LoadSpec, Pace, Target};
 use crate::limits::START;
 use crate::statistics::median;
 use crate::workload::{Distribution, Protocol, RequestPool, Workload};
@@ -179,11 +180,11 @@ pub fn run(plan: &Plan, tell: &mut dyn FnMut(&Window)) -> Result<Vec<Window>, La
                     tell(&window);
                     windows.push(window);
                 };
-                keep(Phase::Quiet, one(plan, server, &pool, &[])?);
-                let crowds = gather(plan, server, beside.kinds())?;
-                keep(Phase::Arriving, one(plan, server, &pool, &crowds)?);
+                keep(Phase::Quiet, one(plan, server, &pool, Arc::default())?);
+                let crowds = Crowds::gather(server, beside.kinds())?;
+                keep(Phase::Arriving, one(plan, server, &pool, crowds.clone())?);
                 std::thread::sleep(STAND);
-                keep(Phase::Standing, one(plan, server, &pool, &crowds)?);
+                keep(Phase::Standing, one(plan, server, &pool, crowds.clone())?);
                 drop(crowds);
                 std::thread::sleep(SETTLE);
             }
@@ -192,20 +193,45 @@ pub fn run(plan: &Plan, tell: &mut dyn FnMut(&Window)) -> Result<Vec<Window>, La
     Ok(windows)
 }
 
-fn gather(plan: &Plan, server: &Server, kinds: &[Kind]) -> Result<Vec<Crowd>, LabError> {
-    let cores = &plan.client_cores;
-    let one = |kind: &Kind| Crowd::gather(*kind, server.address, server.datagrams, cores.clone());
-    kinds.iter().map(one).collect()
+/// All that are there. Each does one thing in its turn, so that none keeps another from its own.
+#[derive(Debug, Default)]
+struct Crowds {
+    crowds: Vec<Crowd>,
+    at: usize,
+}
+
+impl Crowds {
+    fn gather(server: &Server, kinds: &[Kind]) -> Result<Arc<Mutex<Crowds>>, LabError> {
+        let one = |kind: &Kind| Crowd::gather(*kind, server.address, server.datagrams);
+        let crowds = kinds.iter().map(one).collect::<Result<Vec<_>, _>>()?;
+        Ok(Arc::new(Mutex::new(Crowds { crowds, at: 0 })))
+    }
+
+    fn acts(crowds: &Mutex<Crowds>) -> u64 {
+        let crowds = crowds.lock().unwrap_or_else(PoisonError::into_inner);
+        crowds.crowds.iter().map(Crowd::acts).sum()
+    }
+}
+
+impl Between for Crowds {
+    fn act(&mut self) {
+        let now = Instant::now();
+        for _ in 0..self.crowds.len() {
+            self.at = (self.at + 1) % self.crowds.len();
+            if self.crowds[self.at].act(now) {
+                return;
+            }
+        }
+    }
 }
 
 fn one(
     plan: &Plan,
     server: &Server,
     pool: &RequestPool,
-    crowds: &[Crowd],
+    crowds: Arc<Mutex<Crowds>>,
 ) -> Result<Window, LabError> {
-    let acts = || crowds.iter().map(Crowd::acts).sum::<u64>();
-    let (before, begun) = (acts(), Instant::now());
+    let (before, begun) = (Crowds::acts(&crowds), Instant::now());
     let report = generator::run(
         &LoadSpec {
             connections: CONNECTIONS,
@@ -215,11 +241,12 @@ fn one(
             pace: Pace::Open { rate: RATE },
             interval: Some(SLICE),
             servers: vec![server.child.id()],
+            between: Some(crowds.clone()),
             ..LoadSpec::plain(Target::Tcp(server.address))
         },
         pool,
     )?;
-    let acts = (acts() - before) as f64 / begun.elapsed().as_secs_f64();
+    let acts = (Crowds::acts(&crowds) - before) as f64 / begun.elapsed().as_secs_f64();
     let resident_mib = resident_mib(server.child.id())?;
     let measured = report.series.iter().filter(|slice| slice.at >= WARM_UP.as_secs_f64());
     let slice_p99_us = median(measured.map(|slice| slice.latency.quantile_us(0.99)));

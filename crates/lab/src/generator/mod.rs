@@ -30,6 +30,8 @@ pub use target::Target;
 pub use tls::{Tls, TlsOptions};
 pub use turns::{Side, take_turns};
 
+use std::fmt::Debug;
+use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use hdrhistogram::Histogram;
@@ -47,6 +49,12 @@ pub enum Pace {
     Open { rate: f64 },
     /// A rate that grows (or falls) evenly from the first request to the last.
     Ramp { from: f64, to: f64 },
+}
+
+/// What the thread of an open loop does besides, while none of its requests is due.
+pub trait Between: Debug + Send {
+    /// One small thing, or nothing. It must not wait: a request that falls due meanwhile is late.
+    fn act(&mut self);
 }
 
 /// How to ask.
@@ -73,6 +81,8 @@ pub struct LoadSpec {
     /// Store so many keys, each once, in place of asking for what the pool holds; the run ends
     /// when all are stored. The pool may then hold few requests.
     pub fill: Option<u32>,
+    /// Done by one thread of an open loop.
+    pub between: Option<Arc<Mutex<dyn Between>>>,
 }
 
 impl LoadSpec {
@@ -92,6 +102,7 @@ impl LoadSpec {
             servers: Vec::new(),
             interval: None,
             fill: None,
+            between: None,
         }
     }
 }

@@ -111,6 +111,9 @@ fn check(spec: &LoadSpec, pool: &RequestPool) -> Result<(), LabError> {
     if !paced {
         return Err(LabError::Options("a rate is a number above zero".into()));
     }
+    if spec.between.is_some() && spec.pace == Pace::Closed {
+        return Err(LabError::Options("a closed loop has no time between its requests".into()));
+    }
     if spec.fill.is_some() && spec.pace != Pace::Closed {
         return Err(LabError::Options("keys are filled in by a closed loop".into()));
     }

@@ -288,6 +288,8 @@ impl Worker<'_> {
         let mut next = schedule.due(0);
         let mut turn_of = 0;
         let give_up = to + DRAIN.as_nanos() as u64;
+        // The first thread has it.
+        let mut between = self.shared.spec.between.as_ref().and_then(|one| one.try_lock().ok());
         loop {
             // In this order: a run that ends in time says so after the window, so a clock that is
             // read later shows it.
@@ -323,7 +325,13 @@ impl Worker<'_> {
                 return Ok(());
             }
             // Sleeping would add the wake-up time of this thread to every latency: it spins.
-            for event in 0..self.poller.wait(0)? {
+            let events = self.poller.wait(0)?;
+            if events == 0
+                && let Some(between) = &mut between
+            {
+                between.act();
+            }
+            for event in 0..events {
                 let (index, readable, writable) = self.poller.event(event);
                 let connection = &mut connections[index];
                 if writable && !connection.flush(self.shared.pool)? {
