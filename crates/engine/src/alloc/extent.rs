@@ -57,6 +57,10 @@ pub(super) struct Extent {
 
 /// The units of some steps.
 pub(super) fn units_of_steps(steps: u32) -> u128 {
+    // Nearly every extent that is looked at for a run.
+    if steps == ALL_STEPS {
+        return u128::MAX;
+    }
     let mut units = 0;
     for step in 0..STEPS_PER_EXTENT {
         if steps >> step & 1 != 0 {

@@ -15,6 +15,14 @@ impl Session {
         view.fetch_line(view.root_of(db), hash)
     }
 
+    /// Asks for the first lines of the item that a key has, for who will look at it in a while.
+    pub(crate) fn foresee_item(&self, db: Db, hash: u64) {
+        let mut fetch = self.fetch_line(db, hash);
+        if self.view().fetch_item(&mut fetch, 0) {
+            self.view().fetch_stashed(&mut fetch, 0);
+        }
+    }
+
     /// Second pass: tags matched, and the item that they name is asked for. True: a third pass,
     /// [`Session::fetch_stashed`], has something to do for this key.
     #[inline(always)]

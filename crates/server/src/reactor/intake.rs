@@ -48,7 +48,7 @@ impl Reactor {
             if connection.readable {
                 // What comes next is a large value's line, most likely.
                 let is_line = receives_into_items && connection.expects_large;
-                let most = if is_line { BEYOND_VALUE_BYTES } else { READ_BYTES_PER_TURN };
+                let most = if is_line { LARGE_LINE_BYTES } else { READ_BYTES_PER_TURN };
                 let room_end = hot.len().min(end + most);
                 let result = connection.transport.receive(&mut hot[end..room_end]);
                 let n = note_receipt(connection, result, room_end - end);
