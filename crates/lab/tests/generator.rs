@@ -9,7 +9,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use dolium_lab::LabError;
-use dolium_lab::generator::{self, LoadReport, LoadSpec, Pace, Target};
+use dolium_lab::generator::{self, Between, LoadReport, LoadSpec, Pace, Target};
 use dolium_lab::workload::{Distribution, Mix, Protocol, RequestPool, Sizes, Workload};
 
 /// Answers every request in `input` that is whole; returns how many bytes it used.
@@ -171,6 +171,7 @@ fn spec(target: &Target) -> LoadSpec {
         servers: Vec::new(),
         interval: None,
         fill: None,
+        between: None,
     }
 }
 
@@ -296,4 +297,29 @@ fn a_fill_stores_every_key_once_and_ends() {
     assert_eq!(ask(&check, &gets).unwrap().misses, 0);
     // The same without comparing: replies of many lengths are walked through.
     assert_eq!(ask(&spec(&target), &gets).unwrap().misses, 0);
+}
+
+/// Counts how often it was given time.
+#[derive(Debug, Default)]
+struct Counted(u64);
+
+impl Between for Counted {
+    fn act(&mut self) {
+        self.0 += 1;
+    }
+}
+
+#[test]
+fn an_open_loop_gives_the_time_between_its_requests_away() {
+    let target = server(resp, None);
+    let counted = Arc::new(Mutex::new(Counted::default()));
+    let mut open = LoadSpec { pace: Pace::Open { rate: 1_000.0 }, ..spec(&target) };
+    open.between = Some(counted.clone());
+    let gets = workload(Protocol::Resp, Mix::Get);
+    assert!(ask(&open, &gets).unwrap().operations > 0);
+    let given = counted.lock().unwrap().0;
+    assert!(given > 1_000, "{given} times");
+    // A closed loop has none, and says so.
+    let closed = LoadSpec { pace: Pace::Closed, ..open };
+    assert!(ask(&closed, &gets).is_err());
 }
