@@ -39,9 +39,10 @@ impl BufferBudget {
     }
 
     /// Smaller ones while much of the budget is used: where many peers read slowly, each keeps
-    /// little, and nobody has to be closed for it.
+    /// little, and nobody has to be closed for what was gathered. Large requests that are being
+    /// received have a half of the budget to themselves and say nothing about readers.
     pub fn portion(&self, budget: u64) -> Portion {
-        let used = self.used();
+        let used = self.used().saturating_sub(self.reserved());
         let all_of = |bytes| Portion { copied: bytes, lent: bytes, unsent: bytes / 2 };
         if used < budget / 4 {
             Portion { copied: SEND_BYTES, lent: LOANS_SEND_BYTES, unsent: OUTPUT_HIGH_WATER }
@@ -146,6 +147,8 @@ mod tests {
         assert_eq!(portions[1].lent, SEND_SPARING_BYTES);
         assert_eq!((portions[2].lent, portions[2].unsent), (SEND_LEAST_BYTES, 0));
         assert_eq!(portions[3], portions[2]);
+        assert!(budget.reserve(90, 100), "alone");
+        assert_eq!(budget.portion(100), portions[0], "10 of 100 are others'");
     }
 
     #[test]

@@ -76,6 +76,8 @@ impl<'s> Loans<'s> {
                 Ok(sent) => IoSlice::advance_slices(&mut left, sent),
                 Err(Errno::INTR) => {}
                 Err(Errno::AGAIN) => {
+                    // Exactly: what it takes is counted by its capacity.
+                    rest.reserve_exact(left.iter().map(|part| part.len()).sum());
                     left.iter().for_each(|part| rest.extend_from_slice(part));
                     break Ok(());
                 }

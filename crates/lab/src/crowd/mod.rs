@@ -4,7 +4,7 @@
 //! ```text
 //!   idle        10,000 connections that say nothing
 //!   active      1,000 connections that ask in turn, at most 10,000 times a second
-//!   slow        100 connections that ask for 4 MB each and read at most 100 kB a second, all together
+//!   slow        100 connections that ask for 4 MB each and read at most 10 kB of it a second
 //!   half-open   1,000 connections that have sent a part of a request, half of them of a large value
 //!   resets      at most 1,000 connections a second that ask and are reset
 //!   datagrams   at most 20,000 requests a second by UDP, whose replies nobody reads
