@@ -26,9 +26,9 @@ fn pid(child: &Child) -> Pid {
 }
 
 /// A server on a Unix socket in a folder of its own: of ports, another test's store could have taken
-/// one that was free a moment ago.
-fn serve() -> (Ended, PathBuf) {
-    let folder = std::env::temp_dir().join(format!("dolium-lab-served-{}", std::process::id()));
+/// one that was free a moment ago. `name` is the test's.
+fn serve(name: &str) -> (Ended, PathBuf) {
+    let folder = std::env::temp_dir().join(format!("dolium-lab-{name}-{}", std::process::id()));
     fs::create_dir_all(&folder).unwrap();
     let socket = folder.join("redis");
     let child = Command::new(DOLIUM)
@@ -66,7 +66,7 @@ fn figure(output: &Output, label: &str) -> f64 {
 /// stopped and continued, or traced, gave up at once.
 #[test]
 fn a_generator_that_is_stopped_and_continued_goes_on() {
-    let (server, folder) = serve();
+    let (server, folder) = serve("continued");
     let mut command = Command::new(DOLIUM);
     command.args(["lab", "load", "--conns", "4", "--keys", "1000", "--seconds", "2", "--unix"]);
     let child = command.arg(folder.join("redis")).stdout(Stdio::null()).stderr(Stdio::piped());
@@ -83,11 +83,13 @@ fn a_generator_that_is_stopped_and_continued_goes_on() {
     kill_process(store, Signal::CONT).unwrap();
     let output = child.wait_with_output().unwrap();
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    drop(server);
+    let _ = fs::remove_dir_all(folder);
 }
 
 #[test]
 fn a_server_that_is_stopped_shows_in_an_open_loop_and_hides_in_a_closed_one() {
-    let (server, folder) = serve();
+    let (server, folder) = serve("stopped");
     let socket = folder.join("redis");
     let done = Arc::new(AtomicBool::new(false));
     let (over, stopped) = (Arc::clone(&done), pid(&server.0));
