@@ -48,12 +48,12 @@ pub const SEND_BYTES: usize = 512 * 1024;
 /// The same for values that are lent, which go through no cache of ours: as much as most sockets have
 /// room for, and no more, since what is left over when one is full has to be copied.
 pub const LOANS_SEND_BYTES: usize = 1024 * 1024;
-/// Both when the buffers of all connections take a quarter of their budget, and when they take half:
-/// what a full socket leaves over is kept until its peer reads.
-pub const SEND_SPARING_BYTES: usize = 256 * 1024;
-pub const SEND_LEAST_BYTES: usize = 16 * 1024;
 /// Or so many of them, so that the next request's may be lent too.
 pub const LOANS_SEND: usize = LOANS_MAX * 3 / 8;
+/// In place of both numbers of bytes when the buffers of all connections take a quarter of their
+/// budget, and when they take half: what a full socket leaves over is kept until its peer reads.
+pub const SEND_SPARING_BYTES: usize = 256 * 1024;
+pub const SEND_LEAST_BYTES: usize = 16 * 1024;
 /// Values that may be lent for one request's replies, and their bytes; the others are copied.
 pub const LOANS_MAX: usize = dolium_engine::LEASES_MAX;
 pub const LOANS_BYTES_MAX: usize = 16 * 1024 * 1024;

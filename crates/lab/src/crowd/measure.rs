@@ -8,11 +8,12 @@
 //!   round 2   with the servers in the other order, started anew
 //! ```
 //! A crowd is measured when it has just come, while ten thousand connections are accepted and a
-//! hundred sockets are filled, and again when it stands there. It has a quiet window of its own just
-//! before it: a machine's 99th percentile wanders by more from minute to minute than a crowd changes it. A shared machine stands still
-//! for milliseconds several times a second, by chance in one window and not in the next, and that
-//! alone makes the 99th percentile of a window. So it is also taken of each tenth of a second, of
-//! which most are spared, and the middle one of those is compared.
+//! hundred sockets are filled, and again when it stands there. It has a quiet window of its own
+//! just before it: a machine's 99th percentile wanders by more from minute to minute than a crowd
+//! changes it. A shared machine stands still for milliseconds several times a second, by chance in
+//! one window and not in the next, and that alone makes the 99th percentile of a window. So it is
+//! also taken of each tenth of a second, of which most are spared, and the middle one of those is
+//! compared.
 
 use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream, UdpSocket};
 use std::path::{Path, PathBuf};

@@ -13,6 +13,7 @@
 mod arrival;
 mod connection;
 mod link;
+mod poller;
 mod preload;
 mod reply;
 mod run;

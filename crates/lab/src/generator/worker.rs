@@ -1,22 +1,18 @@
 //! One generator thread: an epoll loop over its share of the connections.
 
 use std::hint::black_box;
-use std::os::fd::OwnedFd;
 use std::sync::atomic::{AtomicI32, AtomicU8, AtomicU64, Ordering};
 
 use hdrhistogram::Histogram;
-use rustix::event::{Timespec, epoll};
-use rustix::io::Errno;
 
 use super::arrival::{self, Arrivals};
 use super::connection::Connection;
+use super::poller::Poller;
 use super::series::{Interval, Recorder};
 use super::{LoadSpec, Pace, histogram};
 use crate::LabError;
 use crate::clock::Clock;
-use crate::limits::{
-    DRAIN, EVENTS_PER_WAIT, OPEN_BACKLOG_MAX, READ_BEFORE_ASKING, RECEIVE_BYTES, SILENCE,
-};
+use crate::limits::{DRAIN, OPEN_BACKLOG_MAX, READ_BEFORE_ASKING, RECEIVE_BYTES, SILENCE};
 use crate::workload::{Mix, Operation, RequestPool};
 
 /// Operations count, but no latency is kept.
@@ -402,72 +398,5 @@ impl Worker<'_> {
         self.tally.misses += misses;
         // Only this thread writes the gauge, so a plain store is enough.
         self.gauge.operations.store(self.operations, Ordering::Relaxed);
-    }
-}
-
-/// What every connection is watched for.
-const READS: epoll::EventFlags = epoll::EventFlags::IN.union(epoll::EventFlags::ET);
-
-/// Edge-triggered epoll over the connections of one thread: the kernel looks at a connection when
-/// something came, and not once more to find that all of it was read.
-struct Poller {
-    epoll: OwnedFd,
-    events: Vec<epoll::Event>,
-}
-
-impl Poller {
-    fn new(connections: &[Connection]) -> Result<Self, LabError> {
-        let failed = |error| LabError::system("watch the connections", error);
-        let epoll = epoll::create(epoll::CreateFlags::CLOEXEC).map_err(failed)?;
-        for (index, connection) in connections.iter().enumerate() {
-            let data = epoll::EventData::new_u64(index as u64);
-            epoll::add(&epoll, connection.link.socket(), data, READS).map_err(failed)?;
-        }
-        let none =
-            epoll::Event { flags: epoll::EventFlags::empty(), data: epoll::EventData::new_u64(0) };
-        Ok(Self { epoll, events: vec![none; EVENTS_PER_WAIT] })
-    }
-
-    /// Waits at most `seconds`; returns how many events came.
-    #[inline]
-    fn wait(&mut self, seconds: u64) -> Result<usize, LabError> {
-        let timeout = Timespec { tv_sec: seconds as i64, tv_nsec: 0 };
-        loop {
-            match epoll::wait(&self.epoll, &mut self.events[..], Some(&timeout)) {
-                Ok(count) => return Ok(count),
-                // Stopped and continued, or traced: that is not the store's silence.
-                Err(Errno::INTR) => {}
-                Err(error) => return Err(LabError::system("wait for replies", error)),
-            }
-        }
-    }
-
-    /// Connection number of an event, and what it allows.
-    #[inline]
-    fn event(&self, number: usize) -> (usize, bool, bool) {
-        let event = self.events[number];
-        let flags = event.flags;
-        // An error or a hang-up shows itself to the read.
-        let readable = flags
-            .intersects(epoll::EventFlags::IN | epoll::EventFlags::ERR | epoll::EventFlags::HUP);
-        (event.data.u64() as usize, readable, flags.contains(epoll::EventFlags::OUT))
-    }
-
-    /// Asks to be told when a full socket takes bytes again, or no longer.
-    #[inline]
-    fn want_write(
-        &self,
-        connection: &Connection,
-        index: usize,
-        was: bool,
-        is: bool,
-    ) -> Result<(), LabError> {
-        if was == is {
-            return Ok(());
-        }
-        let flags = if is { READS | epoll::EventFlags::OUT } else { READS };
-        let data = epoll::EventData::new_u64(index as u64);
-        epoll::modify(&self.epoll, connection.link.socket(), data, flags)
-            .map_err(|error| LabError::system("watch a connection", error))
     }
 }
