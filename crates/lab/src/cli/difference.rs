@@ -99,7 +99,6 @@ mod tests {
 
     use super::*;
     use crate::experiment::{Length, catalogue};
-    use crate::machine::Machine;
     use crate::run::results::Visit;
 
     /// A run of seven points on a machine whose rounds scatter by about a percent.
@@ -121,21 +120,7 @@ mod tests {
                 Point { store: "x".into(), settings: one.settings, visits: visits.collect() }
             })
             .collect();
-        Results {
-            experiment,
-            length: Length::Quick,
-            scale: 1.0,
-            command: String::new(),
-            began: String::new(),
-            seconds: 1.0,
-            dolium: String::new(),
-            machine: Machine::read(),
-            noise: vec![noise, noise],
-            stores: Vec::new(),
-            points,
-            notes: Vec::new(),
-            interrupted: false,
-        }
+        Results { noise: vec![noise, noise], points, ..Results::bare(experiment, Length::Quick) }
     }
 
     #[test]

@@ -81,7 +81,6 @@ fn settings(results: &Results) -> Vec<String> {
 mod tests {
     use super::*;
     use crate::experiment::{Length, catalogue};
-    use crate::machine::Machine;
     use crate::run::results::{StoreEntry, Visit};
 
     /// A run of an experiment at full length in which every store was measured everywhere.
@@ -99,18 +98,8 @@ mod tests {
         });
         Results {
             points: points.collect(),
-            experiment,
-            length: Length::Full,
-            scale: 1.0,
-            command: String::new(),
-            began: String::new(),
-            seconds: 1.0,
-            dolium: String::new(),
-            machine: Machine::read(),
-            noise: Vec::new(),
             stores: stores.iter().map(entry).collect(),
-            notes: Vec::new(),
-            interrupted: false,
+            ..Results::bare(experiment, Length::Full)
         }
     }
 

@@ -224,3 +224,25 @@ pub fn judge(pairs: &[(&Point, &Point)], figure: &str, among: usize) -> Judgemen
     }
     Judgement::turns(turns, among)
 }
+
+#[cfg(test)]
+impl Results {
+    /// Those of a run that visited nothing, for tests of what is said about one.
+    pub fn bare(experiment: Experiment, length: Length) -> Self {
+        Self {
+            experiment,
+            length,
+            scale: 1.0,
+            command: String::new(),
+            began: String::new(),
+            seconds: 1.0,
+            dolium: String::new(),
+            machine: Machine::read(),
+            noise: Vec::new(),
+            stores: Vec::new(),
+            points: Vec::new(),
+            notes: Vec::new(),
+            interrupted: false,
+        }
+    }
+}
