@@ -24,7 +24,7 @@ use std::time::{Duration, Instant};
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
 use crate::LabError;
-use act::Act;
+use act::{Act, Outcome};
 
 pub const IDLE: usize = 10_000;
 pub const ACTIVE: usize = 1_000;
@@ -119,7 +119,11 @@ impl Crowd {
     /// Does one thing, if its time has come. False: it has not.
     pub fn act(&mut self, now: Instant) -> bool {
         let Some(every) = self.every.filter(|_| self.due <= now) else { return false };
-        self.acts += u64::from(self.act.once());
+        match self.act.once() {
+            Outcome::Begun => return true,
+            Outcome::Done => self.acts += 1,
+            Outcome::Failed => {}
+        }
         // What is late is not made up for: that would come in bursts.
         self.due = (self.due + every).max(now);
         true
