@@ -23,6 +23,8 @@ pub const LONG_TURNS_BYTES: u64 = 1024 * 1024;
 pub const LONG_TURNS_US: u64 = 500;
 /// Commands that are parsed and prefetched before the first of them runs.
 pub const BATCH_COMMANDS: usize = 64;
+/// Replies from this size on, a first level cache's, leave little of what was prefetched there.
+pub const DRIVES_OUT_BYTES: usize = 32 * 1024;
 /// Keys beyond the first of each command that a batch prefetches (MGET, MSET, DEL).
 pub const BATCH_EXTRA_KEYS: usize = 64;
 /// Bytes of requests in a batch: what values are to be copied should still be in the cache then.

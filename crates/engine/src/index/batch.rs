@@ -184,6 +184,15 @@ impl<'a> View<'a> {
         size
     }
 
+    /// What the passes have asked for, once more: it may have left the cache meanwhile.
+    pub fn fetch_again(&self, fetch: &Fetch) {
+        if fetch.home_at == 0 {
+            return;
+        }
+        let places = [fetch.shard_at, fetch.entry_at, fetch.home_at, fetch.item_at];
+        places.into_iter().for_each(|at| self.words.prefetch(at));
+    }
+
     #[inline(always)]
     fn candidate(&self, fetch: &mut Fetch, line: Line<'a>, tags: LineTags, bytes: usize) -> bool {
         let matches = tags.matches(tag_of(fetch.hash));

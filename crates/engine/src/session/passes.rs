@@ -6,6 +6,7 @@ use crate::counters::Counter;
 use crate::index::batch::Fetch;
 use crate::index::bucket::META_FREQUENCY;
 use crate::verbs::*;
+use std::hint::black_box;
 
 impl Session {
     /// First pass of a batch: loads of the directory, and the key's index line is asked for.
@@ -15,12 +16,20 @@ impl Session {
         view.fetch_line(view.root_of(db), hash)
     }
 
-    /// Asks for the first lines of the item that a key has, for who will look at it in a while.
+    /// Has the head of the item that a key has on its way into the cache, for who will look at it in
+    /// a while. It is loaded, and nothing waits for the load: a hint to prefetch is dropped where the
+    /// page of a line is not known, as that of one item among gigabytes most often is not.
     pub(crate) fn foresee_item(&self, db: Db, hash: u64) {
-        let mut fetch = self.fetch_line(db, hash);
-        if self.view().fetch_item(&mut fetch, 0) {
-            self.view().fetch_stashed(&mut fetch, 0);
+        let (view, mut fetch) = (self.view(), self.fetch_line(db, hash));
+        if view.fetch_item(&mut fetch, 0) {
+            view.fetch_stashed(&mut fetch, 0);
         }
+        black_box(view.fetch_rest(&fetch, 0));
+    }
+
+    /// Asks once more for what the passes have seen of a key, where much was moved since.
+    pub fn fetch_again(&self, fetch: &Fetch) {
+        self.view().fetch_again(fetch);
     }
 
     /// Second pass: tags matched, and the item that they name is asked for. True: a third pass,

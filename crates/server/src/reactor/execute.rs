@@ -49,11 +49,18 @@ impl Reactor {
         let stopwatch = is_sampled.then(Stopwatch::start);
         self.sending_ns = is_sampled.then_some(0);
         let mut rest = batch.entries.as_slice();
+        let mut moved = 0;
         while let Some(first) = rest.first() {
             let len = rest.iter().position(|e| e.token != first.token).unwrap_or(rest.len());
             let (run, others) = rest.split_at(len);
             rest = others;
-            self.run_connection(run, &batch, input);
+            // Long replies drive out of the cache what was asked for.
+            if moved >= DRIVES_OUT_BYTES
+                && let Some(fetch) = rest.first().and_then(|next| batch.fetches.get(next.key))
+            {
+                self.session.fetch_again(fetch);
+            }
+            moved = self.run_connection(run, &batch, input);
         }
         let counters = &self.server.statistics.threads[self.thread];
         counters.commands.add(batch.used as u64);
@@ -72,12 +79,14 @@ impl Reactor {
         }
     }
 
-    /// The requests of one connection that stand together in the batch.
-    fn run_connection(&mut self, run: &[Entry], batch: &Batch, input: &[u8]) {
+    /// The requests of one connection that stand together in the batch. Returns how many bytes were
+    /// sent before the end of the connection's turn.
+    fn run_connection(&mut self, run: &[Entry], batch: &Batch, input: &[u8]) -> usize {
         let Some(connection) = self.slab.get(run[0].token) else {
             self.out.clear();
-            return;
+            return 0;
         };
+        let moved_before = connection.moved;
         let budget = self.server.config.live.client_buffers_max.load(Relaxed);
         let portion = self.server.buffers.portion(budget);
         let mut stage = Stage {
@@ -126,6 +135,7 @@ impl Reactor {
         self.wrote |= wrote;
         connection.restore_held();
         let waits = connection.hold == Hold::Wait;
+        let moved = connection.moved.saturating_sub(moved_before);
         if has_end {
             let stopwatch = self.sending_ns.is_some().then(Stopwatch::start);
             self.settle(run[0].token);
@@ -137,6 +147,7 @@ impl Reactor {
         if has_end && waits {
             self.begin_wait(run[0].token);
         }
+        moved
     }
 
     /// Shares the time of a batch among the commands in it that were not timed by themselves.
