@@ -59,6 +59,7 @@ const BUILT_IN: &[(&str, &str)] = built_in![
     "limit-misses",
     "limit-null",
     "memcached-cpu",
+    "memcached-cpu-large",
     "memcached-cpu-multiget",
     "mixed",
     "tls",

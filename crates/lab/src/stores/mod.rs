@@ -1,9 +1,11 @@
 //! Stores under test as child processes: started on given cores, awaited, and always ended.
 
 pub mod account;
+mod command;
 pub mod guard;
 pub mod namespace;
 mod process;
+mod surroundings;
 pub mod talk;
 pub mod tls;
 
@@ -12,7 +14,9 @@ use std::str::FromStr;
 
 use serde::Serialize;
 
-pub use process::{Running, Surroundings, has_tls, version};
+pub use command::{has_tls, version};
+pub use process::Running;
+pub use surroundings::Surroundings;
 
 use crate::LabError;
 use crate::workload::{Operation, Protocol};
