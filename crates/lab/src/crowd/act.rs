@@ -21,13 +21,26 @@ const HALF_BYTES: usize = 64 << 10;
 
 #[derive(Debug)]
 pub(super) enum Act {
-    Hold { _connections: Vec<TcpStream> },
-    Ask { connections: Vec<TcpStream>, at: usize },
-    Read { connections: Vec<TcpStream>, at: usize },
+    Hold {
+        _connections: Vec<TcpStream>,
+    },
+    Ask {
+        connections: Vec<TcpStream>,
+        at: usize,
+    },
+    Read {
+        connections: Vec<TcpStream>,
+        at: usize,
+    },
     /// One that has been begun asks and is reset when next something is done: both together would
     /// take twice as long from who measures.
-    Reset { address: SocketAddr, begun: Option<OwnedFd> },
-    Flood { socket: UdpSocket },
+    Reset {
+        address: SocketAddr,
+        begun: Option<OwnedFd>,
+    },
+    Flood {
+        socket: UdpSocket,
+    },
 }
 
 /// What came of an act.

@@ -100,4 +100,3 @@ impl Surroundings {
 fn cores_for(threads: usize) -> Vec<usize> {
     cpu::allowed().into_iter().take(threads).collect()
 }
-
