@@ -3,7 +3,7 @@
 //!
 //! Processes are stopped by pid only: a name would also hit what the user runs beside us.
 
-use rustix::process::{Pid, Signal, kill_process};
+use rustix::process::{Pid, Signal, getpid, kill_process, set_child_subreaper};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
 use std::collections::BTreeSet;
@@ -50,12 +50,31 @@ pub fn terminate_after(pid: u32, limit: Duration) {
     });
 }
 
-/// Kills whatever is still registered.
+/// From now on a process whose parent ends before it becomes a child of this one: a server that a
+/// test has made a daemon of, and forgot, would otherwise outlive everything.
+pub fn adopt_orphans() {
+    // Where the system cannot do it, only such servers are missed.
+    let _ = set_child_subreaper(Some(getpid()));
+}
+
+/// Kills whatever is still registered, and who was adopted.
 pub fn stop_all() {
     let running = RUNNING.lock().unwrap_or_else(PoisonError::into_inner);
     for &pid in running.iter() {
         send(pid, Signal::KILL);
     }
+    for pid in own_children() {
+        send(pid, Signal::KILL);
+    }
+}
+
+/// The children of all threads, by the kernel's list.
+fn own_children() -> Vec<i32> {
+    let threads = std::fs::read_dir("/proc/self/task").into_iter().flatten().flatten();
+    let lists = threads.filter_map(|one| std::fs::read_to_string(one.path().join("children")).ok());
+    lists
+        .flat_map(|list| list.split_whitespace().flat_map(str::parse).collect::<Vec<i32>>())
+        .collect()
 }
 
 /// Makes Ctrl-C, a closed terminal and SIGTERM stop the children before this process ends.
@@ -67,4 +86,21 @@ pub fn stop_all_on_signal() {
             std::process::exit(128 + signal);
         }
     });
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::process::Command;
+
+    #[test]
+    fn what_a_child_leaves_behind_is_known() {
+        adopt_orphans();
+        let mut shell = Command::new("sh");
+        let said = shell.args(["-c", "sleep 600 >/dev/null 2>&1 & echo $!"]).output().unwrap();
+        let left: i32 = String::from_utf8(said.stdout).unwrap().trim().parse().unwrap();
+        let is_known = own_children().contains(&left);
+        send(left, Signal::KILL);
+        assert!(is_known);
+    }
 }

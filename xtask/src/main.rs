@@ -26,6 +26,7 @@ cargo xtask peers  fetch the test suites of Redis and Memcached into target/peer
 pub type Result<T> = std::result::Result<T, String>;
 
 fn main() -> ExitCode {
+    children::adopt_orphans();
     children::stop_all_on_signal();
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let words: Vec<&str> = arguments.iter().map(String::as_str).collect();

@@ -102,9 +102,13 @@ fn prepare(sources: &Path, against: Against) -> Result<PathBuf> {
     let folder = sources.with_file_name(format!("memcached-run-{}", against.memcached().name()));
     paths::create(&folder)?;
     for name in ["t", "doc"] {
-        let link = folder.join(name);
+        let (link, to) = (folder.join(name), sources.join(name));
+        // A folder of builds that was moved has links to where it was.
+        if std::fs::read_link(&link).is_ok_and(|old| old != to) {
+            let _ = std::fs::remove_file(&link);
+        }
         if !link.exists() {
-            std::os::unix::fs::symlink(sources.join(name), &link)
+            std::os::unix::fs::symlink(to, &link)
                 .map_err(|why| format!("cannot link {name}: {why}"))?;
         }
     }
