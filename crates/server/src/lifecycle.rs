@@ -151,7 +151,7 @@ impl Running {
     fn start_threads(
         &mut self,
         doors: Vec<Vec<Listener>>,
-        datagrams: Vec<UdpSocket>,
+        mut datagrams: Vec<UdpSocket>,
         attach: Option<AttachDoor>,
         cores: Option<Vec<usize>>,
     ) -> Result<(), StartFailure> {
@@ -163,9 +163,22 @@ impl Running {
                 share.push(listener);
             }
         }
+        let shared: Vec<UdpSocket> = datagrams
+            .iter()
+            .map(UdpSocket::try_clone)
+            .collect::<Result<_, _>>()
+            .map_err(|e| StartFailure::Io("a UDP socket", e))?;
         for (thread, listeners) in shares.into_iter().enumerate() {
             let session = self.server.engine.session().ok_or(StartFailure::Sessions)?;
-            let reactor = Reactor::new(thread, self.server.clone(), session, listeners)
+            // The first thread has the sockets themselves, whose numbers `stats conns` looks at.
+            let sockets = match thread {
+                0 => Ok(std::mem::take(&mut datagrams)),
+                _ => shared.iter().map(UdpSocket::try_clone).collect(),
+            };
+            let reactor = sockets
+                .and_then(|sockets| {
+                    Reactor::new(thread, self.server.clone(), session, listeners, sockets)
+                })
                 .map_err(|e| StartFailure::Io("an event loop", e))?;
             let core = cores.as_ref().map(|cores| cores[thread % cores.len()]);
             self.spawn(format!("dolium-{thread}"), move || {
@@ -173,13 +186,6 @@ impl Running {
                     process::pin_to(core);
                 }
                 reactor.run();
-            })?;
-        }
-        if !datagrams.is_empty() {
-            let session = self.server.engine.session().ok_or(StartFailure::Sessions)?;
-            let server = self.server.clone();
-            self.spawn("dolium-udp".into(), move || {
-                crate::memcached::udp::run(&server, &session, &datagrams);
             })?;
         }
         if let Some(door) = attach {

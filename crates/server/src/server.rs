@@ -64,8 +64,6 @@ impl Server {
         tls: Option<Tls>,
     ) -> std::io::Result<Server> {
         let memcached = Memcached::new(config.memcached.take());
-        // Datagrams are served by a thread of their own, which counts for itself.
-        let counting = threads + usize::from(memcached.settings.fixed.udp_port != 0);
         let posts = (0..threads).map(|_| Mailbox::new().map(Arc::new));
         let server = Server {
             engine,
@@ -75,7 +73,7 @@ impl Server {
             pause: Pause::default(),
             waiting: WaitingClients::default(),
             buffers: BufferBudget::default(),
-            statistics: Statistics::new(counting),
+            statistics: Statistics::new(threads),
             slowlog: SlowLog::default(),
             latency: LatencyMonitor::default(),
             notifier: Notifier::default(),

@@ -6,11 +6,11 @@
 //! ```
 //! Off unless `-U` asks for it. A request is one datagram; a reply is as many as it takes, 1,400
 //! bytes each, as Memcached's: a datagram with a forged sender draws no more than it would there.
-//! One thread serves all datagrams, so a flood of them costs that thread and no other.
+//! Every thread that serves connections serves datagrams, too, a few at a time between two looks at
+//! its connections: a flood takes its share of a loop and no more.
 
 use super::writes;
-use crate::attach::publish::Published;
-use crate::clock::{self, Stopwatch};
+use crate::clock;
 use crate::limits::MEMCACHE_DB;
 use crate::server::Server;
 use crate::statistics::ThreadCounters;
@@ -18,9 +18,8 @@ use dolium_commands::context::Flow;
 use dolium_commands::memcache::{self as commands, Client, McContext};
 use dolium_engine::Session;
 use dolium_protocol::memcache::{self, Refusal};
-use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use std::io;
 use std::net::UdpSocket;
-use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 
 const HEADER_BYTES: usize = 8;
@@ -30,56 +29,53 @@ const REPLY_BYTES: usize = 1400;
 const REQUEST_BYTES_MAX: usize = 65_536;
 /// Most datagrams of one reply: their number has 16 bits.
 const REPLY_DATAGRAMS_MAX: usize = 65_535;
-/// Datagrams that one socket gives before the others are looked at.
+/// Datagrams that one socket gives before others, and connections, are looked at.
 const REQUESTS_A_TURN: usize = 16;
-const STOP_LOOK_MS: i64 = 100;
-/// How often attached processes are told what was counted here.
-const PUBLISH_MS: u64 = 1000;
 const MULTI_PACKET: &[u8] = b"SERVER_ERROR multi-packet request not supported\r\n";
 
-/// Serves until the server stops.
-pub fn run(server: &Arc<Server>, session: &Session, sockets: &[UdpSocket]) {
-    let Some(counters) = server.statistics.threads.last() else { return };
-    let mut request = vec![0; REQUEST_BYTES_MAX];
-    let mut out = Vec::new();
-    let (mut published, mut since) = (Published::default(), Stopwatch::start());
-    for socket in sockets {
-        if let Err(error) = socket.set_nonblocking(true) {
-            tracing::error!(%error, "UDP is not served");
-            return;
-        }
+/// The sockets of one thread, and its memory for what comes and goes.
+pub struct Datagrams {
+    sockets: Vec<UdpSocket>,
+    request: Vec<u8>,
+    out: Vec<u8>,
+}
+
+impl Datagrams {
+    pub fn new(sockets: Vec<UdpSocket>) -> io::Result<Datagrams> {
+        sockets.iter().try_for_each(|socket| socket.set_nonblocking(true))?;
+        let longest = if sockets.is_empty() { 0 } else { REQUEST_BYTES_MAX };
+        Ok(Datagrams { sockets, request: vec![0; longest], out: Vec::new() })
     }
-    while !server.is_stopping() {
-        if since.ms() >= PUBLISH_MS {
-            since = Stopwatch::start();
-            published.update(session, counters);
-        }
-        let mut waiting: Vec<PollFd<'_>> =
-            sockets.iter().map(|socket| PollFd::new(socket, PollFlags::IN)).collect();
-        let look = Timespec { tv_sec: 0, tv_nsec: STOP_LOOK_MS * 1_000_000 };
-        if poll(&mut waiting, Some(&look)).is_err() {
-            continue;
-        }
-        for socket in sockets {
-            for _ in 0..REQUESTS_A_TURN {
-                let Ok((len, from)) = socket.recv_from(&mut request) else { break };
-                counters.bytes_in.add(len as u64);
-                let Some((header, body)) = request[..len].split_at_checked(HEADER_BYTES) else {
-                    continue;
-                };
-                let id = [header[0], header[1]];
-                out.clear();
-                if header[4..6] == [0, 1] && header[2..4] == [0, 0] {
-                    serve(server, session, counters, body, &mut out);
-                } else {
-                    out.extend_from_slice(MULTI_PACKET);
-                }
-                counters.bytes_out.add(out.len() as u64);
-                reply(socket, from, id, &out);
+
+    pub fn sockets(&self) -> &[UdpSocket] {
+        &self.sockets
+    }
+
+    /// Serves what has come to one of the sockets, so many datagrams at most.
+    pub fn turn(
+        &mut self,
+        number: usize,
+        server: &Server,
+        session: &Session,
+        counters: &ThreadCounters,
+    ) {
+        let Some(socket) = self.sockets.get(number) else { return };
+        for _ in 0..REQUESTS_A_TURN {
+            let Ok((len, from)) = socket.recv_from(&mut self.request) else { break };
+            counters.bytes_in.add(len as u64);
+            let Some((header, body)) = self.request[..len].split_at_checked(HEADER_BYTES) else {
+                continue;
+            };
+            let id = [header[0], header[1]];
+            self.out.clear();
+            if header[4..6] == [0, 1] && header[2..4] == [0, 0] {
+                serve(server, session, counters, body, &mut self.out);
+            } else {
+                self.out.extend_from_slice(MULTI_PACKET);
             }
+            counters.bytes_out.add(self.out.len() as u64);
+            reply(socket, from, id, &self.out);
         }
-        // A thread that serves connections on this core goes before a flood.
-        std::thread::yield_now();
     }
 }
 

@@ -1,6 +1,6 @@
 //! New connections: admitted, counted, registered.
 
-use super::Reactor;
+use super::{LISTENER, Reactor};
 use crate::clients::Card;
 use crate::connection::{Closing, Connection, Hold};
 use crate::limits::*;
@@ -25,7 +25,7 @@ impl Reactor {
     /// Watches the listeners. Level-triggered: what one round leaves is announced again.
     pub(super) fn listen(&mut self) -> std::io::Result<()> {
         for (at, listener) in self.listeners.iter().enumerate() {
-            let data = EventData::new_u64((at as u64) << 32 | u64::from(u32::MAX));
+            let data = EventData::new_u64((at as u64) << 32 | u64::from(LISTENER));
             epoll::add(&self.epoll, &listener.socket, data, EventFlags::IN)?;
         }
         Ok(())

@@ -32,6 +32,7 @@ use crate::connection::{Closing, Hold};
 use crate::limits::*;
 use crate::listener::Listener;
 use crate::mailbox::{Mail, Mailbox};
+use crate::memcached::udp::Datagrams;
 use crate::server::Server;
 use batch::Batch;
 use dolium_commands::redis::row::Row;
@@ -42,12 +43,16 @@ use rustix::event::epoll::{self, EventData, EventFlags};
 use rustix::time::Timespec;
 use slab::Slab;
 use std::collections::VecDeque;
+use std::net::UdpSocket;
 use std::os::fd::{AsFd, OwnedFd};
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 
-/// Event data of the mailbox; listeners count down from it. No connection has such an index.
+/// Event data of the mailbox, and the lower halves of that of listeners and of UDP sockets, whose
+/// numbers are the upper halves. No connection has such an index.
 const MAILBOX: u64 = u64::MAX;
+const LISTENER: u32 = u32::MAX;
+const DATAGRAMS: u32 = u32::MAX - 1;
 
 pub struct Reactor {
     thread: usize,
@@ -56,6 +61,7 @@ pub struct Reactor {
     post: Arc<Mailbox>,
     epoll: OwnedFd,
     listeners: Vec<Listener>,
+    datagrams: Datagrams,
     slab: Slab,
     /// Connections that are due another turn without an event.
     ready: VecDeque<Token>,
@@ -114,6 +120,7 @@ impl Reactor {
         server: Arc<Server>,
         session: Session,
         listeners: Vec<Listener>,
+        datagrams: Vec<UdpSocket>,
     ) -> std::io::Result<Reactor> {
         let epoll = epoll::create(epoll::CreateFlags::CLOEXEC)?;
         let post = server.posts[thread].clone();
@@ -130,6 +137,7 @@ impl Reactor {
             post,
             epoll,
             listeners,
+            datagrams: Datagrams::new(datagrams)?,
             slab: Slab::default(),
             ready: VecDeque::new(),
             resumed: 0,
@@ -163,6 +171,11 @@ impl Reactor {
             stop_at: None,
         };
         reactor.listen()?;
+        for (number, socket) in reactor.datagrams.sockets().iter().enumerate() {
+            let data = EventData::new_u64((number as u64) << 32 | u64::from(DATAGRAMS));
+            // One of the threads is woken for a datagram, and not all.
+            epoll::add(&reactor.epoll, socket, data, EventFlags::IN | EventFlags::EXCLUSIVE)?;
+        }
         Ok(reactor)
     }
 
@@ -194,7 +207,12 @@ impl Reactor {
                 let (data, flags) = (event.data.u64(), event.flags);
                 match data {
                     MAILBOX => has_mail = true,
-                    _ if data as u32 == u32::MAX => self.accept_from((data >> 32) as usize),
+                    _ if data as u32 == LISTENER => self.accept_from((data >> 32) as usize),
+                    _ if data as u32 == DATAGRAMS => {
+                        let counters = &self.server.statistics.threads[self.thread];
+                        let number = (data >> 32) as usize;
+                        self.datagrams.turn(number, &self.server, &self.session, counters);
+                    }
                     _ => {
                         let token = Token { index: data as u32, generation: (data >> 32) as u32 };
                         self.on_event(token, flags);
