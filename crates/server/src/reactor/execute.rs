@@ -54,7 +54,8 @@ impl Reactor {
             let len = rest.iter().position(|e| e.token != first.token).unwrap_or(rest.len());
             let (run, others) = rest.split_at(len);
             rest = others;
-            // Long replies drive out of the cache what was asked for.
+            // Long replies drive out of the cache what was asked for: the next connection's is asked for
+            // again now, so that it comes while this one's reply is copied.
             if moved >= DRIVES_OUT_BYTES
                 && let Some(fetch) = rest.first().and_then(|next| batch.fetches.get(next.key))
             {
