@@ -85,6 +85,40 @@ fn datagrams_that_are_no_request_are_answered_or_dropped() {
     assert_eq!(reply(&socket, 5), b"END\r\n");
 }
 
+/// A datagram has room for a large value's name thousands of times, and its reply was built whole,
+/// gigabytes of it, before it was found to be more than datagrams can be numbered for.
+#[test]
+fn a_reply_that_no_datagrams_can_carry_is_not_built() {
+    const LEN: usize = 1_000_000;
+    let (house, socket) = with_udp(setup());
+    let value = "v".repeat(LEN);
+    let client = &mut house.client_of(Door::Memcached);
+    client.ask(&format!("set k 0 0 {LEN}\r\n{value}\r\n"), "STORED\r\n");
+    let many = format!("get {}\r\n", "k ".repeat(20_000).trim_end());
+    let touching = many.replacen("get", "gat 0", 1);
+    let pipelined = "mg k v\r\n".repeat(7_000);
+    let mut binary = Vec::new();
+    for _ in 0..2_000 {
+        binary.extend([0x80, 0x00, 0, 1]);
+        binary.extend([0; 4]);
+        binary.extend(1_u32.to_be_bytes());
+        binary.extend([0; 12]);
+        binary.extend(b"k");
+    }
+    for request in [many.as_bytes(), touching.as_bytes(), pipelined.as_bytes(), &binary] {
+        socket.send(&datagram(9, 0, 1, request)).unwrap();
+        assert_eq!(reply(&socket, 9), b"SERVER_ERROR reply is too long for datagrams\r\n");
+    }
+    // The most that is ever there: that many datagrams, the value behind them and as much again
+    // where the memory grows.
+    let peak = std::fs::read_to_string("/proc/self/status").unwrap();
+    let peak = peak.lines().find_map(|line| line.strip_prefix("VmHWM:")).unwrap();
+    let kib: u64 = peak.trim().trim_end_matches("kB").trim().parse().unwrap();
+    assert!(kib < 1 << 20, "{kib} kB at most");
+    socket.send(&datagram(1, 0, 1, b"mn\r\n")).unwrap();
+    assert_eq!(reply(&socket, 1), b"MN\r\n");
+}
+
 #[test]
 fn changes_by_datagrams_are_announced() {
     let (house, socket) = with_udp(setup());

@@ -27,6 +27,8 @@ pub struct McContext<'a> {
     pub now: Millis,
     /// Replies are appended here.
     pub out: &'a mut Vec<u8>,
+    /// With more than this in `out`, a retrieval of many keys ends: nobody will be sent it.
+    pub reply_bytes_max: usize,
     /// Past `out`, for large values; `None` if something that was to be sent earlier still waits.
     pub outlet: Option<&'a mut dyn Outlet>,
 }

@@ -176,6 +176,9 @@ fn text_other(context: &mut McContext<'_>, command: Command<'_>) -> Flow {
                 if !retrieve::get_and_touch(context, key, cas, life) {
                     return not_a_string(context, &start);
                 }
+                if context.out.len() > context.reply_bytes_max {
+                    break;
+                }
             }
             write::end(context.out);
             return Flow::Continue;

@@ -40,6 +40,9 @@ pub(super) fn get_all(context: &mut McContext<'_>, keys: Words<'_>, cas: bool) -
             Shown::AndEnd => return true,
             Shown::NoString => return false,
         }
+        if context.out.len() > context.reply_bytes_max {
+            return true;
+        }
     }
     write::end(context.out);
     true

@@ -154,6 +154,7 @@ impl Connection {
                 db: Db(0),
                 now: self.now,
                 out: &mut out,
+                reply_bytes_max: usize::MAX,
                 outlet: None,
             };
             self.closed = memcache::run(&mut context, &request) == Flow::Close;

@@ -7,7 +7,7 @@ use clap::Args;
 
 use crate::crowd::measure::{self, Beside, CONNECTIONS, Contender, Phase, Plan, RATE, Window};
 use crate::statistics::{Estimate, median};
-use crate::{LabError, cpu};
+use crate::{LabError, cpu, interrupt};
 
 #[derive(Args)]
 pub(super) struct Options {
@@ -33,6 +33,7 @@ pub(super) struct Options {
 
 impl Options {
     pub fn run(&self) -> Result<(), LabError> {
+        interrupt::install()?;
         let cores = cpu::allowed();
         let (Some(server_core), Some(client)) = (cores.first(), cores.last()) else {
             return Err(LabError::Options("no core can be used".into()));
@@ -58,7 +59,8 @@ impl Options {
             server_core: *server_core,
             client_cores: vec![*client],
         };
-        let windows = measure::run(&plan, &mut |window| {
+        let mut windows = Vec::new();
+        let ended = measure::run(&plan, &mut windows, &mut |window| {
             eprintln!(
                 "round {} {:<10} {:<8} {:<10} p99 {:>8.0} us",
                 window.round + 1,
@@ -67,13 +69,14 @@ impl Options {
                 window.store,
                 window.p99_us
             );
-        })?;
+        });
+        // What was measured until Ctrl-C, or until something failed, is kept and shown.
         if let Some(path) = &self.json {
             super::write_json(path, &windows)?;
         }
         println!(
             "{RATE} requests/s over {CONNECTIONS} connections, open loop; medians of {} rounds",
-            self.rounds
+            windows.last().map_or(0, |window| window.round + 1)
         );
         println!(
             "| beside | crowd | store | p50 us | p99 us of 0.1 s | in the quiet | ratio | p99 us | ratio to quiet | late p99 us | server busy | MiB resident |"
@@ -92,7 +95,7 @@ impl Options {
                 }
             }
         }
-        Ok(())
+        ended
     }
 }
 
@@ -126,6 +129,9 @@ fn row(windows: &[Window], beside: &str, phase: Phase, store: &str) {
         let ratio = Estimate::of_ratio(&of(&these), &of(&quiet));
         format!("{:.2} ({:.2} to {:.2})", ratio.value, ratio.low, ratio.high)
     };
+    if these.is_empty() {
+        return;
+    }
     println!(
         "| {beside} | {} | {store} | {:.0} | {:.0} | {:.0} | {} | {:.0} | {} | {:.0} | {:.0} % | {:.0} |",
         name(phase),

@@ -68,10 +68,20 @@ struct Outcomes {
 impl Options {
     pub fn run(&self) -> Result<(), LabError> {
         interrupt::install()?;
+        let mut outcomes = Outcomes::default();
+        let ended = self.measure(&mut outcomes);
+        // What was measured until Ctrl-C, or until something failed, is kept and shown.
+        if let Some(verdicts) = &outcomes.verdicts {
+            println!("{verdicts}");
+        }
+        self.json.as_deref().map_or(Ok(()), |path| write_json(path, &outcomes))?;
+        ended
+    }
+
+    fn measure(&self, outcomes: &mut Outcomes) -> Result<(), LabError> {
         let around = Surroundings::new(false, 1, None)?;
         let mut say = |line: &str| eprintln!("{line}");
         let wanted = |claim| self.claims.is_empty() || self.claims.contains(&claim);
-        let mut outcomes = Outcomes::default();
         if wanted(Claim::Generators) {
             let outcome = generators::run(&around, self.turns.max(2), self.seconds, &mut say)?;
             println!("{outcome}\n");
@@ -83,18 +93,16 @@ impl Options {
             outcomes.latency = Some(outcome);
         }
         if wanted(Claim::Verdicts) {
-            let plan = verdicts::Plan {
+            let outcome = outcomes.verdicts.insert(verdicts::Outcome::new(verdicts::Plan {
                 store: self.server,
                 trials: self.trials,
                 rounds: self.rounds,
                 window: Duration::from_millis(self.window),
                 pipeline: self.pipeline,
                 slower: self.slower,
-            };
-            let outcome = verdicts::run(&plan, &around, &mut say)?;
-            println!("{outcome}");
-            outcomes.verdicts = Some(outcome);
+            }));
+            verdicts::run(outcome, &around, &mut say)?;
         }
-        self.json.as_deref().map_or(Ok(()), |path| write_json(path, &outcomes))
+        Ok(())
     }
 }

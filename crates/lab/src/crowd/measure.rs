@@ -28,6 +28,7 @@ use crate::LabError;
 use crate::generator::{self, Between, LoadSpec, Pace, Target};
 use crate::limits::START;
 use crate::statistics::median;
+use crate::stores::tie;
 use crate::workload::{Distribution, Protocol, RequestPool, Workload};
 
 /// Requests of the well-behaved a second, over so many connections.
@@ -144,8 +145,13 @@ pub struct Plan {
     pub client_cores: Vec<usize>,
 }
 
-/// Rounds in which the servers take turns in each setting.
-pub fn run(plan: &Plan, tell: &mut dyn FnMut(&Window)) -> Result<Vec<Window>, LabError> {
+/// Rounds in which the servers take turns in each setting. `windows` gets each as it has been
+/// measured: those of a run that is cut off are not lost.
+pub fn run(
+    plan: &Plan,
+    windows: &mut Vec<Window>,
+    tell: &mut dyn FnMut(&Window),
+) -> Result<(), LabError> {
     super::raise_descriptors()?;
     let workload = Workload {
         protocol: Protocol::Memcached,
@@ -158,7 +164,6 @@ pub fn run(plan: &Plan, tell: &mut dyn FnMut(&Window)) -> Result<Vec<Window>, La
         seed: 1,
     };
     let pool = RequestPool::build(&workload)?;
-    let mut windows = Vec::new();
     let settings = match plan.beside.as_slice() {
         [] => Beside::every(),
         some => some.to_vec(),
@@ -191,7 +196,7 @@ pub fn run(plan: &Plan, tell: &mut dyn FnMut(&Window)) -> Result<Vec<Window>, La
             }
         }
     }
-    Ok(windows)
+    Ok(())
 }
 
 /// All that are there. Each does one thing in its turn, so that none keeps another from its own.
@@ -285,12 +290,12 @@ fn start(contender: &Contender, core: usize) -> Result<Server, LabError> {
     let tcp = TcpListener::bind(local(0)).and_then(|socket| socket.local_addr());
     let udp = UdpSocket::bind(local(0)).and_then(|socket| socket.local_addr());
     let (address, datagrams) = (tcp.map_err(failed)?, udp.map_err(failed)?);
-    // By the program for it, which execs the server: the child's number is the server's.
-    let mut command = Command::new("taskset");
-    command.args(["-c", &core.to_string()]).arg(&contender.program).args(&contender.words);
+    let mut command = Command::new(&contender.program);
+    command.args(&contender.words);
     command.args(["-p", &address.port().to_string(), "-U", &datagrams.port().to_string()]);
     command.args(["-l", "127.0.0.1", "-t", "1", "-m", MEGABYTES, "-c", CONNECTIONS_MAX]);
     command.args(["-u", "root"]).stdout(Stdio::null()).stderr(Stdio::null());
+    tie(&mut command, vec![core]);
     let child = command.spawn().map_err(failed)?;
     let server = Server { child, address, datagrams };
     let limit = Instant::now() + START;

@@ -16,6 +16,7 @@ use serde::Serialize;
 
 pub use command::{has_tls, version};
 pub use process::Running;
+pub(crate) use process::tie;
 pub use surroundings::Surroundings;
 
 use crate::LabError;

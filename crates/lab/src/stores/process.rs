@@ -7,7 +7,7 @@ use std::io;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::os::unix::process::CommandExt;
 use std::path::Path;
-use std::process::{Child, Stdio};
+use std::process::{Child, Command, Stdio};
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -97,19 +97,8 @@ impl Running {
         let errors =
             output.try_clone().map_err(|error| LabError::system("keep a store's log", error))?;
         command.stdin(Stdio::null()).stdout(output).stderr(errors).current_dir(&home);
-        // Ctrl-C is the lab's to handle: the terminal sends it to the whole group.
-        command.process_group(0);
-        let cores = if around.pinned { around.server_cores.clone() } else { Vec::new() };
-        // SAFETY: the closure runs in the child between fork and exec and makes only the two
-        // system calls that it names; it takes no lock, and the text of an error is made only
-        // when the child is about to end anyway.
-        unsafe {
-            command.pre_exec(move || {
-                let signal = Some(rustix::process::Signal::KILL);
-                rustix::process::set_parent_process_death_signal(signal)?;
-                cpu::pin(&cores).map_err(|_| io::Error::from(io::ErrorKind::InvalidInput))
-            });
-        }
+        let pinned = if around.pinned { around.server_cores.clone() } else { Vec::new() };
+        tie(&mut command, pinned);
         let child = command.spawn().map_err(|error| match error.kind() {
             io::ErrorKind::NotFound => LabError::Missing {
                 program: command.get_program().display().to_string(),
@@ -184,5 +173,21 @@ mod tests {
         assert_eq!(homes(), 1);
         drop(running);
         assert_eq!(homes(), 0);
+    }
+}
+
+/// Ties a store to this process: it runs on these cores, if any are named, does not get the
+/// terminal's Ctrl-C, which is the lab's to handle, and is killed when the lab is.
+pub(crate) fn tie(command: &mut Command, cores: Vec<usize>) {
+    command.process_group(0);
+    // SAFETY: the closure runs in the child between fork and exec and makes only the two system
+    // calls that it names; it takes no lock, and the text of an error is made only when the child
+    // is about to end anyway.
+    unsafe {
+        command.pre_exec(move || {
+            let signal = Some(rustix::process::Signal::KILL);
+            rustix::process::set_parent_process_death_signal(signal)?;
+            cpu::pin(&cores).map_err(|_| io::Error::from(io::ErrorKind::InvalidInput))
+        });
     }
 }

@@ -64,6 +64,12 @@ pub struct Outcome {
     pub busy_ns: f64,
 }
 
+impl Outcome {
+    pub fn new(plan: Plan) -> Outcome {
+        Outcome { plan, same: Vec::new(), slowed: Vec::new(), busy_ns: 0.0 }
+    }
+}
+
 struct Rounds {
     first: Vec<Visit>,
     second: Vec<Visit>,
@@ -92,13 +98,15 @@ impl Rounds {
     }
 }
 
-/// Runs all trials, those without and with a difference in turns.
+/// Runs all trials, those without and with a difference in turns. `outcome` gets each as it has been
+/// made: those of a run that is cut off are not lost.
 pub fn run(
-    plan: &Plan,
+    outcome: &mut Outcome,
     around: &Surroundings,
     say: &mut dyn FnMut(&str),
-) -> Result<Outcome, LabError> {
-    let mut outcome = Outcome { plan: *plan, same: Vec::new(), slowed: Vec::new(), busy_ns: 0.0 };
+) -> Result<(), LabError> {
+    let plan = outcome.plan;
+    let plan = &plan;
     let mut before: Option<Rounds> = None;
     let pool = RequestPool::build(&workload(plan.store.protocol(), Operation::Get))?;
     let mut effect = None;
@@ -126,7 +134,7 @@ pub fn run(
         }
         before = Some(now);
     }
-    Ok(outcome)
+    Ok(())
 }
 
 /// Two servers in turns, round by round; the second is slowed by so many nanoseconds.

@@ -11,7 +11,7 @@
 
 use super::writes;
 use crate::clock;
-use crate::limits::MEMCACHE_DB;
+use crate::limits::{HOT_OUTPUT_KEPT, MEMCACHE_DB};
 use crate::server::Server;
 use crate::statistics::ThreadCounters;
 use dolium_commands::context::Flow;
@@ -31,7 +31,10 @@ const REQUEST_BYTES_MAX: usize = 65_536;
 const REPLY_DATAGRAMS_MAX: usize = 65_535;
 /// Datagrams that one socket gives before others, and connections, are looked at.
 const REQUESTS_A_TURN: usize = 16;
+/// Longest reply to one datagram.
+const REPLY_BYTES_MAX: usize = REPLY_DATAGRAMS_MAX * (REPLY_BYTES - HEADER_BYTES);
 const MULTI_PACKET: &[u8] = b"SERVER_ERROR multi-packet request not supported\r\n";
+const REPLY_TOO_LONG: &[u8] = b"SERVER_ERROR reply is too long for datagrams\r\n";
 
 /// The sockets of one thread, and its memory for what comes and goes.
 pub struct Datagrams {
@@ -73,13 +76,21 @@ impl Datagrams {
             } else {
                 self.out.extend_from_slice(MULTI_PACKET);
             }
+            if self.out.len() > REPLY_BYTES_MAX {
+                self.out.clear();
+                self.out.extend_from_slice(REPLY_TOO_LONG);
+            }
             counters.bytes_out.add(self.out.len() as u64);
             reply(socket, from, id, &self.out);
+            if self.out.capacity() > HOT_OUTPUT_KEPT {
+                self.out = Vec::new();
+            }
         }
     }
 }
 
-/// Answers the requests of one datagram, whole ones only.
+/// Answers the requests of one datagram, whole ones only, up to the first with which the reply is too
+/// long: a datagram can ask for a large value thousands of times.
 fn serve(
     server: &Server,
     session: &Session,
@@ -101,6 +112,7 @@ fn serve(
         db: MEMCACHE_DB,
         now: clock::unix_ms(),
         out,
+        reply_bytes_max: REPLY_BYTES_MAX,
         outlet: None,
     };
     let mut at = 0;
@@ -111,7 +123,7 @@ fn serve(
             at += consumed;
             let flow = commands::run_binary(&mut context, &request);
             count(server, counters, writes::by_opcode(request.opcode));
-            if flow == Flow::Close {
+            if flow == Flow::Close || context.out.len() > REPLY_BYTES_MAX {
                 return;
             }
         }
@@ -130,7 +142,7 @@ fn serve(
                     false => commands::run(&mut context, &request),
                 };
                 count(server, counters, writes::by_request(&request));
-                if flow == Flow::Close {
+                if flow == Flow::Close || context.out.len() > REPLY_BYTES_MAX {
                     return;
                 }
             }
@@ -170,9 +182,6 @@ fn is_refused(request: &memcache::Request<'_>) -> bool {
 fn reply(socket: &UdpSocket, to: std::net::SocketAddr, id: [u8; 2], out: &[u8]) {
     let pieces = out.chunks(REPLY_BYTES - HEADER_BYTES);
     let count = pieces.len();
-    if count > REPLY_DATAGRAMS_MAX {
-        return;
-    }
     let mut datagram = Vec::with_capacity(REPLY_BYTES);
     for (number, piece) in pieces.enumerate() {
         datagram.clear();

@@ -24,6 +24,7 @@ impl Stage<'_> {
             db: MEMCACHE_DB,
             now: self.now,
             out: self.out,
+            reply_bytes_max: usize::MAX,
             outlet: may_borrow.then_some(&mut self.loans as &mut dyn Outlet),
         }
     }
