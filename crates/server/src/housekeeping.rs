@@ -4,7 +4,7 @@
 //!   every 1 s       idle clients, rates, peak memory
 //!   every 1/hz s    maintenance, at most a quarter of the time between
 //!   every 5 ms      the same while memory grows fast or work is left over
-//!   now and then    a huge page in place of small ones, half a percent of the time
+//!   now and then    a huge page in place of small ones, a thousandth of the time
 //! ```
 
 use crate::clock::{self, Stopwatch};
@@ -26,10 +26,11 @@ const BUSY_ROUNDS: u32 = 20;
 /// Expiry is prompt: no round is later than this, whatever `hz` says.
 const QUIET_MS_MAX: u64 = 100;
 /// One part in so many of the time goes into huge pages while requests come. The system copies for
-/// 0.3 to 10 ms to make one and lets no other thread on to the core meanwhile: less than one request
-/// in a hundred is to notice.
-const COLLAPSE_ONE_IN: u64 = 200;
-/// Nobody has asked for so long: huge pages are made one after the other.
+/// 0.3 to 10 ms to make one and lets no other thread on to the core meanwhile: of the requests of a
+/// second in which one is made, less than one in a hundred is to notice, and they are to be few.
+const COLLAPSE_ONE_IN: u64 = 1000;
+/// The same when nobody has asked for [`IDLE_MS`]. The core may be another process's as well.
+const COLLAPSE_ONE_IN_IDLE: u64 = 200;
 const IDLE_MS: u64 = 1_000;
 const LATENCY_EVENT: &str = "expire-cycle";
 
@@ -52,8 +53,8 @@ pub fn run(server: Arc<Server>, session: Session) {
         server.note_sizes();
         server.memcached.watchers.call_all(&server.posts);
         census.step(&server, &session);
-        if !work.more && work.committed_bytes == 0 && collapses.step(&server, &session) {
-            busy = BUSY_ROUNDS;
+        if !work.more && work.committed_bytes == 0 {
+            collapses.step(&server, &session);
         }
         if work.expired + work.evicted > 0 {
             server.announce_changes();
@@ -121,29 +122,21 @@ struct Collapses {
 }
 
 impl Collapses {
-    /// True: nobody asks, and there may be more to do.
-    fn step(&mut self, server: &Server, session: &Session) -> bool {
+    fn step(&mut self, server: &Server, session: &Session) {
         let now = clock::unix_ms();
         let commands = server.statistics.sum(|t| &t.commands);
         if commands != std::mem::replace(&mut self.commands, commands) {
             self.idle_since = now;
         }
-        if now.saturating_sub(self.idle_since) >= IDLE_MS {
-            let stopwatch = Stopwatch::start();
-            while stopwatch.us() < BUSY_BUDGET_US {
-                if !session.collapse() {
-                    return false;
-                }
-            }
-            return true;
+        if now < self.not_before {
+            return;
         }
-        if now >= self.not_before {
-            let stopwatch = Stopwatch::start();
-            if session.collapse() {
-                self.not_before = now + stopwatch.us() * COLLAPSE_ONE_IN / 1000;
-            }
+        let stopwatch = Stopwatch::start();
+        if session.collapse() {
+            let is_idle = now.saturating_sub(self.idle_since) >= IDLE_MS;
+            let one_in = if is_idle { COLLAPSE_ONE_IN_IDLE } else { COLLAPSE_ONE_IN };
+            self.not_before = now + stopwatch.us() * one_in / 1000;
         }
-        false
     }
 }
 
