@@ -155,6 +155,22 @@ impl Drop for Running {
     }
 }
 
+/// Ties a store to this process: it runs on these cores, if any are named, does not get the
+/// terminal's Ctrl-C, which is the lab's to handle, and is killed when the lab is.
+pub(crate) fn tie(command: &mut Command, cores: Vec<usize>) {
+    command.process_group(0);
+    // SAFETY: the closure runs in the child between fork and exec and makes only the two system
+    // calls that it names; it takes no lock, and the text of an error is made only when the child
+    // is about to end anyway.
+    unsafe {
+        command.pre_exec(move || {
+            let signal = Some(rustix::process::Signal::KILL);
+            rustix::process::set_parent_process_death_signal(signal)?;
+            cpu::pin(&cores).map_err(|_| io::Error::from(io::ErrorKind::InvalidInput))
+        });
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -173,21 +189,5 @@ mod tests {
         assert_eq!(homes(), 1);
         drop(running);
         assert_eq!(homes(), 0);
-    }
-}
-
-/// Ties a store to this process: it runs on these cores, if any are named, does not get the
-/// terminal's Ctrl-C, which is the lab's to handle, and is killed when the lab is.
-pub(crate) fn tie(command: &mut Command, cores: Vec<usize>) {
-    command.process_group(0);
-    // SAFETY: the closure runs in the child between fork and exec and makes only the two system
-    // calls that it names; it takes no lock, and the text of an error is made only when the child
-    // is about to end anyway.
-    unsafe {
-        command.pre_exec(move || {
-            let signal = Some(rustix::process::Signal::KILL);
-            rustix::process::set_parent_process_death_signal(signal)?;
-            cpu::pin(&cores).map_err(|_| io::Error::from(io::ErrorKind::InvalidInput))
-        });
     }
 }
