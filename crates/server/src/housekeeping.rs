@@ -4,7 +4,7 @@
 //!   every 1 s       idle clients, rates, peak memory
 //!   every 1/hz s    maintenance, at most a quarter of the time between
 //!   every 5 ms      the same while memory grows fast or work is left over
-//!   now and then    a huge page in place of small ones, a thousandth of the time
+//!   now and then    a huge page in place of small ones, a thousandth of the time, or a 200th when idle
 //! ```
 
 use crate::clock::{self, Stopwatch};

@@ -86,7 +86,8 @@ fn datagrams_that_are_no_request_are_answered_or_dropped() {
 }
 
 /// A datagram has room for a large value's name thousands of times, and its reply was built whole,
-/// gigabytes of it, before it was found to be more than datagrams can be numbered for.
+/// gigabytes of it, before it was found to be more than datagrams can be numbered for. The memory
+/// tells whether it was: the same answer could come after all.
 #[test]
 fn a_reply_that_no_datagrams_can_carry_is_not_built() {
     const LEN: usize = 1_000_000;
@@ -94,9 +95,9 @@ fn a_reply_that_no_datagrams_can_carry_is_not_built() {
     let value = "v".repeat(LEN);
     let client = &mut house.client_of(Door::Memcached);
     client.ask(&format!("set k 0 0 {LEN}\r\n{value}\r\n"), "STORED\r\n");
-    let many = format!("get {}\r\n", "k ".repeat(20_000).trim_end());
+    let many = format!("get {}\r\n", "k ".repeat(2_000).trim_end());
     let touching = many.replacen("get", "gat 0", 1);
-    let pipelined = "mg k v\r\n".repeat(7_000);
+    let pipelined = "mg k v\r\n".repeat(2_000);
     let mut binary = Vec::new();
     for _ in 0..2_000 {
         binary.extend([0x80, 0x00, 0, 1]);

@@ -71,9 +71,7 @@ impl Options {
             );
         });
         // What was measured until Ctrl-C, or until something failed, is kept and shown.
-        if let Some(path) = &self.json {
-            super::write_json(path, &windows)?;
-        }
+        let kept = self.json.as_deref().map_or(Ok(()), |path| super::write_json(path, &windows));
         println!(
             "{RATE} requests/s over {CONNECTIONS} connections, open loop; medians of {} rounds",
             windows.last().map_or(0, |window| window.round + 1)
@@ -95,7 +93,7 @@ impl Options {
                 }
             }
         }
-        ended
+        kept.and(ended)
     }
 }
 

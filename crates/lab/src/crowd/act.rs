@@ -127,8 +127,8 @@ fn ask_and_reset(socket: OwnedFd) -> rustix::io::Result<()> {
     sent.map(|_| ())
 }
 
-/// Connections that end with a reset. Closed in order, ten thousand of them would wait for a minute
-/// in the kernel of both, which would then throw them all away in the middle of another window.
+/// Connections that end with a reset. Closed in order, ten thousand of them would wait in the kernel
+/// for a minute (TIME_WAIT), and it would throw them all away in the middle of another window.
 fn connect(address: SocketAddr, many: usize) -> std::io::Result<Vec<TcpStream>> {
     let one = || -> std::io::Result<TcpStream> {
         let connection = TcpStream::connect(address)?;

@@ -15,20 +15,17 @@
 //! also taken of each tenth of a second, of which most are spared, and the middle one of those is
 //! compared.
 
-use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream, UdpSocket};
-use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use serde::Serialize;
 
+pub use super::server::Contender;
+use super::server::{Server, resident_mib, start};
 use super::{Crowd, KINDS, Kind};
 use crate::LabError;
 use crate::generator::{self, Between, LoadSpec, Pace, Target};
-use crate::limits::START;
 use crate::statistics::median;
-use crate::stores::tie;
 use crate::workload::{Distribution, Protocol, RequestPool, Workload};
 
 /// Requests of the well-behaved a second, over so many connections.
@@ -38,8 +35,6 @@ const KEYS: u32 = 100_000;
 const KEY_BYTES: &str = "16";
 const VALUE_BYTES: &str = "100";
 const MIX: &str = "mixed:90";
-const MEGABYTES: &str = "256";
-const CONNECTIONS_MAX: &str = "16000";
 /// Of 2,000 requests each.
 const SLICE: Duration = Duration::from_millis(100);
 const WARM_UP: Duration = Duration::from_millis(500);
@@ -82,29 +77,6 @@ pub struct Window {
     pub unanswered: u64,
     /// What the crowd did meanwhile, a second.
     pub acts: f64,
-}
-
-/// A server as a child process, ended with this value.
-struct Server {
-    child: Child,
-    address: SocketAddr,
-    datagrams: SocketAddr,
-}
-
-impl Drop for Server {
-    fn drop(&mut self) {
-        // The child is ours; errors mean that it has ended already.
-        let _ = self.child.kill();
-        let _ = self.child.wait();
-    }
-}
-
-/// Who takes part: a name and the program with the words before Memcached's options.
-#[derive(Clone, Debug)]
-pub struct Contender {
-    pub name: String,
-    pub program: PathBuf,
-    pub words: Vec<String>,
 }
 
 /// What a window is measured beside.
@@ -273,37 +245,4 @@ fn one(
         unanswered: report.unanswered,
         acts,
     })
-}
-
-fn resident_mib(pid: u32) -> Result<f64, LabError> {
-    let path = format!("/proc/{pid}/status");
-    let text = std::fs::read_to_string(Path::new(&path))
-        .map_err(|error| LabError::system("see the server's memory", error))?;
-    let line = text.lines().find_map(|line| line.strip_prefix("VmRSS:"));
-    let kib = line.and_then(|line| line.split_whitespace().next()?.parse::<f64>().ok());
-    Ok(kib.unwrap_or(0.0) / 1024.0)
-}
-
-fn start(contender: &Contender, core: usize) -> Result<Server, LabError> {
-    let failed = |error| LabError::system(format!("start {}", contender.name), error);
-    let local = |port| SocketAddr::from((Ipv4Addr::LOCALHOST, port));
-    let tcp = TcpListener::bind(local(0)).and_then(|socket| socket.local_addr());
-    let udp = UdpSocket::bind(local(0)).and_then(|socket| socket.local_addr());
-    let (address, datagrams) = (tcp.map_err(failed)?, udp.map_err(failed)?);
-    let mut command = Command::new(&contender.program);
-    command.args(&contender.words);
-    command.args(["-p", &address.port().to_string(), "-U", &datagrams.port().to_string()]);
-    command.args(["-l", "127.0.0.1", "-t", "1", "-m", MEGABYTES, "-c", CONNECTIONS_MAX]);
-    command.args(["-u", "root"]).stdout(Stdio::null()).stderr(Stdio::null());
-    tie(&mut command, vec![core]);
-    let child = command.spawn().map_err(failed)?;
-    let server = Server { child, address, datagrams };
-    let limit = Instant::now() + START;
-    while let Err(error) = TcpStream::connect(server.address) {
-        if Instant::now() > limit {
-            return Err(failed(error));
-        }
-        std::thread::sleep(Duration::from_millis(10));
-    }
-    Ok(server)
 }

@@ -17,6 +17,7 @@
 mod act;
 pub mod alone;
 pub mod measure;
+mod server;
 
 use std::net::SocketAddr;
 use std::time::{Duration, Instant};
