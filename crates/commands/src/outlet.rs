@@ -35,6 +35,9 @@ pub trait Outlet {
         head: &mut dyn FnMut(&Found, &mut Vec<u8>) -> bool,
     ) -> bool;
 
+    /// Bytes of the values that it has leased.
+    fn bytes(&self) -> usize;
+
     /// How many leases it has.
     fn count(&self) -> usize;
 

@@ -34,6 +34,10 @@ impl Outlet for Meddled<'_> {
         false
     }
 
+    fn bytes(&self) -> usize {
+        0
+    }
+
     fn count(&self) -> usize {
         0
     }

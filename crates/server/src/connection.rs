@@ -82,6 +82,8 @@ pub struct Connection {
     pub is_ready: bool,
     /// Its peer has made room for unsent output; that goes with its next turn.
     pub is_writable: bool,
+    /// The last values that were lent to it filled its socket.
+    pub fills: bool,
     /// Bytes received and sent since its last turn began; as those of a long turn before its first.
     pub moved: usize,
     pub hold: Hold,

@@ -47,9 +47,15 @@ pub const LARGE_INPUT_KEPT: usize = 1024 * 1024;
 /// Output that a connection gathers before it is sent although its requests go on: half of a second
 /// level cache. A system call for each 64 KiB costs a fifth more than the cache saves.
 pub const SEND_BYTES: usize = 512 * 1024;
-/// The same for values that are lent, which go through no cache of ours: as much as most sockets have
-/// room for, and no more, since what is left over when one is full has to be copied.
+/// The same for values that are lent, which go through no cache of ours: what most sockets have room
+/// for, since what is left over when one is full has to be copied.
 pub const LOANS_SEND_BYTES: usize = 1024 * 1024;
+/// The same for a peer that has just taken that much at once.
+pub const LOANS_SEND_MOST_BYTES: usize = 4 * 1024 * 1024;
+/// The same for one whose socket was full: half of this is left over on the mean, each time it is.
+pub const LOANS_SEND_FULL_BYTES: usize = 256 * 1024;
+/// Bytes that one turn of a connection moves for a `get` that goes on in pieces.
+pub const PIECES_TURN_BYTES: usize = 4 * 1024 * 1024;
 /// Or so many of them, so that the next request's may be lent too.
 pub const LOANS_SEND: usize = LOANS_MAX * 3 / 8;
 /// In place of both numbers of bytes when the buffers of all connections take a quarter of their

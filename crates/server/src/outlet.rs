@@ -32,11 +32,6 @@ impl<'s> Loans<'s> {
         self.values.is_empty()
     }
 
-    /// Bytes of the values.
-    pub fn bytes(&self) -> usize {
-        self.bytes
-    }
-
     /// Enough to be sent although more is to come: so many bytes, or so many values.
     #[inline(always)]
     pub fn is_much(&self, bytes: usize) -> bool {
@@ -110,6 +105,10 @@ impl Outlet for Loans<'_> {
         self.bytes += found.len;
         self.values.push((out.len(), lease));
         true
+    }
+
+    fn bytes(&self) -> usize {
+        self.bytes
     }
 
     fn count(&self) -> usize {

@@ -27,16 +27,56 @@ pub struct McContext<'a> {
     pub now: Millis,
     /// Replies are appended here.
     pub out: &'a mut Vec<u8>,
+    /// When a retrieval of many keys leaves the others over, in [`Client::left`].
+    pub piece: Piece,
     /// With more than this in `out`, a retrieval of many keys ends: nobody will be sent it.
     pub reply_bytes_max: usize,
     /// Past `out`, for large values; `None` if something that was to be sent earlier still waits.
     pub outlet: Option<&'a mut dyn Outlet>,
 }
 
+/// What is sent at once of the reply to one `get`: so many bytes in `out`, or so many that are lent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Piece {
+    pub copied: usize,
+    pub lent: usize,
+}
+
+impl Piece {
+    /// Whatever it is.
+    pub const ALL: Piece = Piece { copied: usize::MAX, lent: usize::MAX };
+}
+
+/// Keys of a `get` that are still to be answered.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Left {
+    /// So many bytes at the end of the request's line.
+    pub bytes: usize,
+    /// Of a `gets`.
+    pub cas: bool,
+}
+
+impl Left {
+    /// The keys, of the request's line and whatever ended it.
+    pub(super) fn of(self, line: &[u8]) -> &[u8] {
+        let line = line.strip_suffix(b"\n").unwrap_or(line);
+        let line = line.strip_suffix(b"\r").unwrap_or(line);
+        &line[line.len() - self.bytes..]
+    }
+
+    /// A request for these alone.
+    pub fn request(self, line: &[u8]) -> Vec<u8> {
+        let verb: &[u8] = if self.cas { b"gets " } else { b"get " };
+        [verb, self.of(line), b"\r\n"].concat()
+    }
+}
+
 /// A place in the replies.
 pub(super) struct Mark {
-    len: usize,
+    pub len: usize,
     lent: usize,
+    /// Bytes of what is lent.
+    pub bytes: usize,
 }
 
 impl McContext<'_> {
@@ -67,8 +107,9 @@ impl McContext<'_> {
 
     /// Where the replies stand: what comes now may be taken back.
     pub(super) fn mark(&self) -> Mark {
-        let lent = self.outlet.as_ref().map_or(0, |outlet| outlet.count());
-        Mark { len: self.out.len(), lent }
+        let outlet = self.outlet.as_ref();
+        let (lent, bytes) = outlet.map_or((0, 0), |outlet| (outlet.count(), outlet.bytes()));
+        Mark { len: self.out.len(), lent, bytes }
     }
 
     /// Takes back what has been answered since: bytes, and values that are lent between them.
@@ -89,6 +130,9 @@ pub struct Client {
     pub fd: i32,
     /// False: only an authentication is answered (see `authentication`).
     pub authenticated: bool,
+    /// What is left of the last request, if its reply was too much to be sent at once. Nothing else
+    /// runs before it, which goes on when what was answered is sent.
+    pub left: Option<Left>,
     /// A dump that is being sent: no request is read until its end.
     pub dump: Option<Dump>,
     /// Why it closes, as `watch connevents` says; empty: the client wanted it.

@@ -32,7 +32,7 @@ mod tally;
 
 pub use binary::run as run_binary;
 use context::Mark;
-pub use context::{Client, Departed, McContext, Process, Reason, Server, TlsNumbers};
+pub use context::{Client, Departed, Left, McContext, Piece, Process, Reason, Server, TlsNumbers};
 pub use settings::Settings;
 pub use tally::{Count, Tally, Totals};
 
@@ -52,13 +52,18 @@ pub const DETAILS_ON: u32 = 1 << 31;
 /// Longest key, also when it was written in base64.
 pub(crate) const KEY_BUFFER: KeyBuffer = [0; std::mem::size_of::<KeyBuffer>()];
 
-/// Names the hash of every key of a request, in order, so that a batch can prefetch them.
+/// Keys of one request that are looked at before it runs: what a batch has room for.
+const PREPARED_KEYS_MAX: usize = 128;
+
+/// Names the hashes of a request's first keys, in order, so that a batch can prefetch them.
 #[inline]
 pub fn prepare(session: &Session, request: &Request<'_>, mut visit: impl FnMut(u64)) {
     let mut name = |key: &[u8]| visit(session.engine().key(key).hash());
     match request {
         Request::Text(command) => match command {
-            Command::Get { keys, .. } | Command::GetAndTouch { keys, .. } => keys.for_each(name),
+            Command::Get { keys, .. } | Command::GetAndTouch { keys, .. } => {
+                keys.take(PREPARED_KEYS_MAX).for_each(name);
+            }
             Command::Store { key, .. }
             | Command::Arithmetic { key, .. }
             | Command::Delete { key, .. }
@@ -133,14 +138,24 @@ pub fn run(context: &mut McContext<'_>, request: &Request<'_>) -> Flow {
     }
 }
 
+/// Goes on with the request of that line, of which this was left over.
+pub fn go_on(context: &mut McContext<'_>, line: &[u8], left: Left) -> Flow {
+    context.client.left = Some(left);
+    if !retrieve::get_rest(context, line, left) {
+        write::line(context.out, retrieve::NOT_A_STRING);
+    }
+    Flow::Continue
+}
+
 /// A command of the classic protocol.
 #[inline]
 fn text(context: &mut McContext<'_>, command: Command<'_>) -> Flow {
     let (reply, noreply) = match command {
         Command::Get { keys, cas } => {
-            let start = context.mark();
+            // The items before those that are left have been sent.
+            let start = context.client.left.is_none().then(|| context.mark());
             if !retrieve::get_all(context, keys, cas) {
-                return not_a_string(context, &start);
+                return not_a_string(context, start.as_ref());
             }
             return Flow::Continue;
         }
@@ -160,8 +175,10 @@ fn text(context: &mut McContext<'_>, command: Command<'_>) -> Flow {
 /// One of the keys holds a list or a set: that is the whole reply, because a client that found its
 /// key missing would go and make it anew.
 #[cold]
-fn not_a_string(context: &mut McContext<'_>, start: &Mark) -> Flow {
-    context.take_back(start);
+fn not_a_string(context: &mut McContext<'_>, start: Option<&Mark>) -> Flow {
+    if let Some(start) = start {
+        context.take_back(start);
+    }
     write::line(context.out, retrieve::NOT_A_STRING);
     Flow::Continue
 }
@@ -174,7 +191,7 @@ fn text_other(context: &mut McContext<'_>, command: Command<'_>) -> Flow {
             let start = context.mark();
             for key in keys {
                 if !retrieve::get_and_touch(context, key, cas, life) {
-                    return not_a_string(context, &start);
+                    return not_a_string(context, Some(&start));
                 }
                 if context.out.len() > context.reply_bytes_max {
                     break;

@@ -3,11 +3,13 @@
 //! `get` takes no lock and allocates nothing. `gets` of an item that has no unique number yet makes
 //! one, under the lock of its shard; from then on it reads like `get`.
 
+use super::context::Mark;
 use super::details::Did;
 use super::events::Fetched;
 use super::exptime::Life;
 use super::store::ROOM_TRIES;
-use super::{Count, McContext, Reason};
+use super::{Count, Left, McContext, Piece, Reason};
+use crate::outlet::Outlet;
 use dolium_engine::{Event, Found, Key, Kind};
 use dolium_protocol::memcache::{Words, write};
 
@@ -24,21 +26,35 @@ pub(super) const NOT_A_STRING: &str = "CLIENT_ERROR the key holds a value of ano
 enum Shown {
     /// Its item follows those before, if there is one.
     Yes,
+    /// As `Yes`; its value is lent.
+    Lent,
     /// As `Yes`, and the end of the retrieval with it.
     AndEnd,
     /// It holds no string.
     NoString,
 }
 
-/// `get` and `gets`: the items that there are. False: one of the keys holds no string.
+/// `get` and `gets`: the items that there are, or the first of them, and the others are left over (see
+/// [`Client::left`](super::Client::left)). False: one of the keys holds no string.
 #[inline]
 pub(super) fn get_all(context: &mut McContext<'_>, keys: Words<'_>, cas: bool) -> bool {
+    let goes_on = std::mem::take(&mut context.client.left).is_some();
+    let start = context.mark();
     let mut others = keys;
     while let Some(key) = others.next() {
-        match get(context, key, cas, others) {
-            Shown::Yes => {}
+        let is_piece = match get(context, key, cas, others) {
+            Shown::Yes => context.is_piece_copied(&start),
+            Shown::Lent => context.is_piece_lent(&start),
             Shown::AndEnd => return true,
             Shown::NoString => return false,
+        };
+        if is_piece && context.is_worth_a_cut(&start, others) {
+            // A list among them is to be the whole reply: it is looked for before the first piece.
+            if !goes_on && !others.clone().all(|key| context.may_be_shown(key)) {
+                return false;
+            }
+            context.client.left = Some(Left { bytes: others.rest().len(), cas });
+            return true;
         }
         if context.out.len() > context.reply_bytes_max {
             return true;
@@ -46,6 +62,43 @@ pub(super) fn get_all(context: &mut McContext<'_>, keys: Words<'_>, cas: bool) -
     }
     write::end(context.out);
     true
+}
+
+/// The rest of a `get` whose first items have been sent. The line is that of its request.
+pub(super) fn get_rest(context: &mut McContext<'_>, line: &[u8], left: Left) -> bool {
+    get_all(context, Words::new(left.of(line)), left.cas)
+}
+
+impl McContext<'_> {
+    /// As much has been copied for this request as is sent at once.
+    #[inline(always)]
+    fn is_piece_copied(&self, start: &Mark) -> bool {
+        self.out.len() - start.len >= self.piece.copied
+    }
+
+    /// As much is lent as is sent at once, or nothing more can be.
+    #[inline]
+    fn is_piece_lent(&self, start: &Mark) -> bool {
+        let is_enough = |outlet: &&mut dyn Outlet| {
+            outlet.bytes() - start.bytes >= self.piece.lent || !outlet.has_room()
+        };
+        self.piece != Piece::ALL && self.outlet.as_ref().is_some_and(is_enough)
+    }
+
+    /// There are other keys, and they take no more bytes than what was answered: of very many keys,
+    /// all would be gone through again for each piece.
+    fn is_worth_a_cut(&self, start: &Mark, others: Words<'_>) -> bool {
+        let lent = self.outlet.as_ref().map_or(0, |outlet| outlet.bytes() - start.bytes);
+        let answered = self.out.len() - start.len + lent;
+        answered >= others.rest().len() && others.clone().next().is_some()
+    }
+
+    /// It is not there, or is a string.
+    fn may_be_shown(&self, key: &[u8]) -> bool {
+        let name = self.session.engine().key(key);
+        let found = self.session.peek(self.db, &name, self.now);
+        found.is_none_or(|found| found.kind == Kind::String)
+    }
 }
 
 /// Appends the item of a key, if there is one; `others` are to follow it.
@@ -68,7 +121,10 @@ fn get(context: &mut McContext<'_>, key: &[u8], cas: bool, others: Words<'_>) ->
     }
     context.tally.add(Count::Get);
     match found {
-        Some(found) if found.kind != Kind::String => return Shown::NoString,
+        Some(found) if found.kind != Kind::String => {
+            context.out.truncate(start);
+            return Shown::NoString;
+        }
         Some(found) if !cas || found.unique != 0 => {
             write::block_end(context.out);
             context.tally.add(Count::GetHit);
@@ -115,7 +171,7 @@ fn pass(
     if let Some(found) = told {
         context.note_hit(key.bytes(), &found);
     }
-    if is_last { Shown::AndEnd } else { Shown::Yes }
+    if is_last { Shown::AndEnd } else { Shown::Lent }
 }
 
 impl McContext<'_> {

@@ -154,6 +154,7 @@ impl Connection {
                 db: Db(0),
                 now: self.now,
                 out: &mut out,
+                piece: memcache::Piece::ALL,
                 reply_bytes_max: usize::MAX,
                 outlet: None,
             };

@@ -10,7 +10,7 @@ pub struct Words<'a> {
 
 impl<'a> Words<'a> {
     #[inline]
-    pub(crate) fn new(line: &'a [u8]) -> Self {
+    pub fn new(line: &'a [u8]) -> Self {
         Self { rest: line }
     }
 
@@ -23,7 +23,7 @@ impl<'a> Words<'a> {
     }
 
     /// What has not been split yet.
-    pub(crate) fn rest(&self) -> &'a [u8] {
+    pub fn rest(&self) -> &'a [u8] {
         self.rest
     }
 }

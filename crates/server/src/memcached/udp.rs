@@ -15,7 +15,7 @@ use crate::limits::{HOT_OUTPUT_KEPT, MEMCACHE_DB};
 use crate::server::Server;
 use crate::statistics::ThreadCounters;
 use dolium_commands::context::Flow;
-use dolium_commands::memcache::{self as commands, Client, McContext};
+use dolium_commands::memcache::{self as commands, Client, McContext, Piece};
 use dolium_engine::Session;
 use dolium_protocol::memcache::{self, Refusal};
 use std::io;
@@ -112,6 +112,7 @@ fn serve(
         db: MEMCACHE_DB,
         now: clock::unix_ms(),
         out,
+        piece: Piece::ALL,
         reply_bytes_max: REPLY_BYTES_MAX,
         outlet: None,
     };

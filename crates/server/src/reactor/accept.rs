@@ -153,6 +153,7 @@ impl Reactor {
             at_end: false,
             is_ready: false,
             is_writable: false,
+            fills: false,
             moved: LONG_TURN_BYTES,
             hold: Hold::No,
             closing: Closing::No,

@@ -64,7 +64,7 @@ impl Reactor {
             moved = self.run_connection(run, &batch, input);
         }
         let counters = &self.server.statistics.threads[self.thread];
-        counters.commands.add(batch.used as u64);
+        counters.commands.add((batch.used - std::mem::take(&mut self.kept)) as u64);
         if let Some(stopwatch) = stopwatch
             && batch.used > 0
         {
@@ -89,7 +89,10 @@ impl Reactor {
         };
         let moved_before = connection.moved;
         let budget = self.server.config.live.client_buffers_max.load(Relaxed);
-        let portion = self.server.buffers.portion(budget);
+        let mut portion = self.server.buffers.portion(budget);
+        if connection.fills {
+            portion.lent = portion.lent.min(LOANS_SEND_FULL_BYTES);
+        }
         let mut stage = Stage {
             server: &self.server,
             session: &self.session,
@@ -106,6 +109,7 @@ impl Reactor {
             http_limits: &self.http_limits,
             portion,
             wrote: false,
+            kept: 0,
         };
         let mut has_end = false;
         for entry in run {
@@ -131,9 +135,10 @@ impl Reactor {
             }
         }
         stage.end(connection);
-        let wrote = stage.wrote;
+        let (wrote, kept) = (stage.wrote, stage.kept);
         drop(stage);
         self.wrote |= wrote;
+        self.kept += kept;
         connection.restore_held();
         let waits = connection.hold == Hold::Wait;
         let moved = connection.moved.saturating_sub(moved_before);

@@ -118,7 +118,8 @@ impl Reactor {
         }
     }
 
-    /// Takes nothing more; connections close when their output is sent.
+    /// Takes nothing more; connections close when their output is sent, and a reply in pieces is
+    /// output to its end.
     fn stop(&mut self) {
         self.unlisten();
         self.listeners.clear();
@@ -127,7 +128,9 @@ impl Reactor {
         for token in self.slab.tokens() {
             if let Some(connection) = self.slab.get(token) {
                 connection.memcache.close_reason = "shutdown";
-                connection.closing = Closing::AfterOutput;
+                if connection.memcache.left.is_none() {
+                    connection.closing = Closing::AfterOutput;
+                }
                 self.after_output(token);
             }
         }

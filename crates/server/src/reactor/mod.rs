@@ -105,6 +105,8 @@ pub struct Reactor {
     published: Published,
     /// A command that may write has run since changes were last announced.
     wrote: bool,
+    /// Requests of the running batch that have not run, and come again.
+    kept: usize,
     mail: Vec<Mail>,
     /// Where the next connection of a Unix socket goes.
     next_thread: usize,
@@ -165,6 +167,7 @@ impl Reactor {
             stashed: Vec::with_capacity(64),
             published: Published::default(),
             wrote: false,
+            kept: 0,
             mail: Vec::new(),
             next_thread: 0,
             resting_until: None,

@@ -31,6 +31,7 @@ impl Reactor {
         }
         // Unless it has yielded: then what is left has another turn.
         let is_over = connection.at_end && connection.hold == Hold::No && !connection.is_ready;
+        let is_over = is_over || self.stop_at.is_some() && connection.memcache.left.is_none();
         if is_over && !connection.is_closing() {
             connection.closing = Closing::AfterOutput;
         }

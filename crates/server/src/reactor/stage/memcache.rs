@@ -6,7 +6,7 @@ use crate::incoming::Incoming;
 use crate::limits::*;
 use crate::reactor::batch::Entry;
 use dolium_commands::context::Flow;
-use dolium_commands::memcache::{self as memcache_commands, McContext};
+use dolium_commands::memcache::{self as memcache_commands, McContext, Piece};
 use dolium_commands::outlet::Outlet;
 use dolium_protocol::memcache;
 use dolium_protocol::memcache::binary::{Announced, Request as BinaryRequest};
@@ -24,6 +24,7 @@ impl Stage<'_> {
             db: MEMCACHE_DB,
             now: self.now,
             out: self.out,
+            piece: Piece { copied: self.portion.copied, lent: self.portion.lent },
             reply_bytes_max: usize::MAX,
             outlet: may_borrow.then_some(&mut self.loans as &mut dyn Outlet),
         }
@@ -40,12 +41,22 @@ impl Stage<'_> {
         if !is_skipped && self.must_wait(connection, |_| is_write) {
             return self.keep(connection, entry);
         }
-        let bytes = &self.input[entry.start..entry.end];
+        let line = &self.input[entry.start..entry.end];
         let mut state = memcache::ParseState::new();
-        let parsed = memcache::parse(bytes, self.memcache_limits, &mut state);
+        let parsed = memcache::parse(line, self.memcache_limits, &mut state);
         let memcache::Parsed::Complete { request, .. } = parsed else { return };
-        let mut context = self.memcache_context(connection);
-        let flow = memcache_commands::run(&mut context, &request);
+        let mut flow = memcache_commands::run(&mut self.memcache_context(connection), &request);
+        while let Some(left) = connection.memcache.left {
+            self.send_early(connection);
+            // It may be any number of keys: others have their turns between.
+            if connection.hold == Hold::No && connection.moved >= PIECES_TURN_BYTES {
+                connection.hold = Hold::Output;
+            }
+            if connection.hold != Hold::No || connection.is_closing() {
+                return self.hold_back(connection, &left.request(line));
+            }
+            flow = memcache_commands::go_on(&mut self.memcache_context(connection), line, left);
+        }
         self.finish_memcache(connection, flow, is_write);
     }
 
@@ -54,6 +65,7 @@ impl Stage<'_> {
         let Some(incoming) = connection.incoming.take() else { return };
         let end = &self.input[entry.start..entry.end];
         if self.must_wait(connection, |_| true) {
+            self.kept += 1;
             if !connection.is_closing() {
                 incoming.copy_to(end, &mut connection.held);
             }

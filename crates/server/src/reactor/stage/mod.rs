@@ -41,6 +41,8 @@ pub(super) struct Stage<'a> {
     pub http_limits: &'a http::Limits,
     pub portion: Portion,
     pub wrote: bool,
+    /// Requests that have not run yet, and will be counted when they do.
+    pub kept: usize,
 }
 
 impl Stage<'_> {
@@ -202,9 +204,14 @@ impl Stage<'_> {
 
     /// The connection is held: the request waits. Or it is closing: the request is dropped.
     #[cold]
-    pub fn keep(&self, connection: &mut Connection, entry: &Entry) {
+    pub fn keep(&mut self, connection: &mut Connection, entry: &Entry) {
+        self.hold_back(connection, &self.input[entry.start..entry.end]);
+    }
+
+    fn hold_back(&mut self, connection: &mut Connection, request: &[u8]) {
+        self.kept += 1;
         if !connection.is_closing() {
-            connection.held.extend_from_slice(&self.input[entry.start..entry.end]);
+            connection.held.extend_from_slice(request);
         }
     }
 
@@ -223,13 +230,23 @@ impl Stage<'_> {
             0 => connection.send(self.out),
             _ => connection.send_with(self.out, &mut self.loans),
         };
+        self.loans.clear();
+        if lent > 0 {
+            connection.fills = sent == Sent::Partly;
+        }
         match sent {
             // The next values would have to be copied until this is sent. Who is held for another
             // reason stays held for that: those who end it look for just that.
             Sent::Partly if lent > 0 || connection.unsent() > self.portion.unsent => {
+                self.portion.lent = self.portion.lent.min(LOANS_SEND_FULL_BYTES);
                 if connection.hold == Hold::No {
                     connection.hold = Hold::Output;
                 }
+            }
+            // It may take more at once: each send that can be spared is one.
+            Sent::All if lent >= LOANS_SEND_BYTES => {
+                let budget = self.server.config.live.client_buffers_max.load(Relaxed);
+                self.portion.lent = self.server.buffers.portion_of_who_reads(budget);
             }
             Sent::All | Sent::Partly => {}
             Sent::Gone => connection.closing = Closing::Now,
