@@ -26,6 +26,9 @@ pub(super) struct Options {
     /// Measure beside these only: idle, active, slow, half-open, resets, datagrams, all
     #[arg(long, value_delimiter = ',', value_parser = beside)]
     beside: Vec<Beside>,
+    /// Leave other programs of the machine their share of the server's core
+    #[arg(long)]
+    shared: bool,
     /// Keep every window in this file, as JSON
     #[arg(long, value_name = "FILE")]
     json: Option<PathBuf>,
@@ -51,12 +54,20 @@ impl Options {
             let (name, program) = ("memcached".into(), self.memcached.clone());
             contenders.push(Contender { name, program, words: Vec::new() });
         }
+        let comes_first = !self.shared && measure::may_come_first();
+        if !comes_first && !self.shared {
+            eprintln!(
+                "chrt cannot give the servers real-time priority here: other programs of the \
+                 machine share their core, and its pauses are in the figures"
+            );
+        }
         let plan = Plan {
             contenders,
             beside: self.beside.clone(),
             rounds: self.rounds,
             window,
             server_core: *server_core,
+            comes_first,
             client_cores: vec![*client],
         };
         let mut windows = Vec::new();

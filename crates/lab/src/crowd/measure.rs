@@ -20,7 +20,7 @@ use std::time::{Duration, Instant};
 
 use serde::Serialize;
 
-pub use super::server::Contender;
+pub use super::server::{Contender, may_come_first};
 use super::server::{Server, resident_mib, start};
 use super::{Crowd, KINDS, Kind};
 use crate::LabError;
@@ -68,6 +68,8 @@ pub struct Window {
     pub p999_us: f64,
     /// The median of the 99th percentiles of the window's tenths of a second.
     pub slice_p99_us: f64,
+    /// Those of all tenths, in order: whether a bad window is one bad moment.
+    pub slices_p99_us: Vec<f64>,
     /// From the instant at which it was sent.
     pub served_p99_us: f64,
     /// How late the generator itself was.
@@ -114,6 +116,8 @@ pub struct Plan {
     pub rounds: usize,
     pub window: Duration,
     pub server_core: usize,
+    /// The servers run before all other programs of that core.
+    pub comes_first: bool,
     pub client_cores: Vec<usize>,
 }
 
@@ -143,7 +147,7 @@ pub fn run(
     for round in 0..plan.rounds {
         let mut servers = Vec::new();
         for contender in &plan.contenders {
-            let server = start(contender, plan.server_core)?;
+            let server = start(contender, plan.server_core, plan.comes_first)?;
             generator::preload(&Target::Tcp(server.address), &workload, |_| {})?;
             servers.push(server);
         }
@@ -226,8 +230,11 @@ fn one(
     )?;
     let acts = (Crowds::acts(&crowds) - before) as f64 / begun.elapsed().as_secs_f64();
     let resident_mib = resident_mib(server.child.id())?;
-    let measured = report.series.iter().filter(|slice| slice.at >= WARM_UP.as_secs_f64());
-    let slice_p99_us = median(measured.map(|slice| slice.latency.quantile_us(0.99)));
+    // What comes after the window is only answers to the last requests.
+    let window = WARM_UP.as_secs_f64()..(WARM_UP + plan.window - SLICE / 2).as_secs_f64();
+    let measured = report.series.iter().filter(|slice| window.contains(&slice.at));
+    let measured = measured.filter(|slice| slice.operations > 0);
+    let slices_p99_us: Vec<f64> = measured.map(|slice| slice.latency.quantile_us(0.99)).collect();
     let p99 = |histogram: &hdrhistogram::Histogram<u64>| histogram.value_at_quantile(0.99);
     Ok(Window {
         store: String::new(),
@@ -237,7 +244,8 @@ fn one(
         p50_us: report.latency_us(0.5),
         p99_us: report.latency_us(0.99),
         p999_us: report.latency_us(0.999),
-        slice_p99_us,
+        slice_p99_us: median(slices_p99_us.iter().copied()),
+        slices_p99_us,
         served_p99_us: p99(&report.served) as f64 / 1e3,
         late_p99_us: p99(&report.lag) as f64 / 1e3,
         server_busy: report.server_busy().unwrap_or(0.0),
