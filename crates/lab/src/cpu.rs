@@ -4,7 +4,10 @@
 //! that the kernel does for a thread in its own context, which on loopback is the whole TCP path.
 
 use std::fs;
+use std::path::PathBuf;
+use std::sync::OnceLock;
 
+use rustix::process::Pid;
 use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
 
 use crate::LabError;
@@ -52,6 +55,31 @@ pub fn process_run_ns(pid: u32) -> Result<u64, LabError> {
     Ok(total)
 }
 
+/// Run time of the kernel's ksoftirqd threads of the cores that the process `pid` may use and none of
+/// `others` are, in nanoseconds; none where there is no such thread to be seen. When a core has much to
+/// deliver, what a server has sent is delivered there, and is in no account of the server's.
+pub fn softirqd_run_ns(pid: u32, others: &[usize]) -> Option<u64> {
+    static THREADS: OnceLock<Vec<(usize, PathBuf)>> = OnceLock::new();
+    let threads = THREADS.get_or_init(softirqd_threads);
+    let cores = sched_getaffinity(Pid::from_raw(pid.cast_signed())).ok()?;
+    let is_its = |core: usize| cores.is_set(core) && !others.contains(&core);
+    let its = threads.iter().filter(|(core, _)| is_its(*core));
+    let times: Option<Vec<u64>> =
+        its.map(|(_, account)| read_run_ns(&account.to_string_lossy())).collect();
+    times.filter(|times| !times.is_empty()).map(|times| times.iter().sum())
+}
+
+/// The core of each, and its account.
+fn softirqd_threads() -> Vec<(usize, PathBuf)> {
+    let entries = fs::read_dir("/proc").into_iter().flatten().flatten();
+    let one = |entry: fs::DirEntry| {
+        let name = fs::read_to_string(entry.path().join("comm")).ok()?;
+        let core = name.trim().strip_prefix("ksoftirqd/")?.parse().ok()?;
+        Some((core, entry.path().join("schedstat")))
+    };
+    entries.filter_map(one).collect()
+}
+
 /// Run time of one thread of this process, in nanoseconds.
 pub fn thread_run_ns(tid: i32) -> u64 {
     read_run_ns(&format!("/proc/self/task/{tid}/schedstat")).unwrap_or(0)
@@ -64,4 +92,19 @@ pub fn thread_id() -> i32 {
 
 fn read_run_ns(path: &str) -> Option<u64> {
     fs::read_to_string(path).ok()?.split_ascii_whitespace().next()?.parse().ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Where there is none to be seen there is no figure, and no zero in its place.
+    #[test]
+    fn the_kernels_threads_are_those_of_the_servers_own_cores() {
+        let pid = std::process::id();
+        let mine = allowed();
+        let seen = softirqd_threads().iter().any(|(core, _)| mine.contains(core));
+        assert_eq!(softirqd_run_ns(pid, &[]).is_some(), seen);
+        assert_eq!(softirqd_run_ns(pid, &mine), None);
+    }
 }

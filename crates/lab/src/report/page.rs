@@ -155,6 +155,7 @@ fn table(results: &Results) -> Markup {
         "p99_writes",
         "p99_others",
         "server_us",
+        "server_total_us",
         "busy",
         "rss_mib",
     ] {

@@ -37,6 +37,7 @@ pub const FIGURES: &[Figure] = &[
     less("p99_others", "99th percentile of scans and commands, µs"),
     less("worst", "longest latency, µs"),
     less("server_us", "server CPU, µs an operation"),
+    less("server_total_us", "server CPU and its cores' ksoftirqd, µs an operation"),
     less("server_user_us", "server CPU in the program, µs an operation"),
     less("server_system_us", "server CPU in the system, µs an operation"),
     less("system_share", "system's share of the server's CPU, %"),

@@ -3,13 +3,13 @@
 use std::time::{Duration, Instant};
 
 use super::results::{Series, Visit};
-use crate::LabError;
 use crate::generator::{self, Counts, LoadReport, LoadSpec, Side};
 use crate::probes::process::Process;
 use crate::probes::sampler::{at, moment, over};
 use crate::probes::{Moment, Sampler, counters};
 use crate::statistics::warm_up;
 use crate::workload::{Operation, RequestPool};
+use crate::{LabError, cpu};
 
 /// Window of system calls: long enough for thousands, short enough to be no burden.
 const COUNTING: Duration = Duration::from_millis(300);
@@ -45,8 +45,19 @@ pub fn measure_in_turns(
     // Counters of the system at the beginning, and grown by each of a store's own turns.
     let mut grown: Vec<Option<(Moment, Moment)>> = loads.iter().map(|_| None).collect();
     let mut before: Option<Moment> = None;
+    // What the kernel delivered meanwhile in threads of its own, in nanoseconds.
+    let mut delivered: Vec<Option<u64>> = vec![Some(0); loads.len()];
+    let mut delivered_before = None;
     let turns = generator::take_turns(&mut sides, first, |number, report| {
-        let now = moment(&loads[number].0.servers);
+        let spec = &loads[number].0;
+        let now = moment(&spec.servers);
+        let server = spec.servers.first().filter(|_| !spec.cores.is_empty());
+        let delivered_now = server.and_then(|&pid| cpu::softirqd_run_ns(pid, &spec.cores));
+        let was = std::mem::replace(&mut delivered_before, delivered_now);
+        if report.is_some() {
+            let more = delivered_now.zip(was).map(|(now, was)| now.saturating_sub(was));
+            delivered[number] = delivered[number].zip(more).map(|(sum, more)| sum + more);
+        }
         let (Some(_), Some(was)) = (report, before) else {
             before = Some(now);
             return;
@@ -56,7 +67,9 @@ pub fn measure_in_turns(
         sum.server = sum.server.grown(&was.server, &now.server);
         sum.machine = sum.machine.grown(&was.machine, &now.machine);
     })?;
+    let grown = grown.into_iter().zip(delivered);
     let visits = loads.iter().zip(&turns).zip(grown).map(|(((spec, pool), turns), grown)| {
+        let (grown, delivered) = grown;
         let Some((head, rest)) = turns.split_first() else { return Visit::default() };
         let mut all = head.clone();
         rest.iter().for_each(|turn| all.absorb(turn));
@@ -66,6 +79,10 @@ pub fn measure_in_turns(
         }
         let mut visit = figures(spec, pool, &all, &moments);
         visit.put("server_us", all.all_server_us().unwrap_or(f64::NAN));
+        if let (Some(server_us), Some(ns)) = (all.all_server_us(), delivered) {
+            let operations = all.all_operations.max(1) as f64;
+            visit.put("server_total_us", server_us + ns as f64 / 1e3 / operations);
+        }
         let mut put = |name: &str, figure: &dyn Fn(&LoadReport) -> f64| {
             let values: Vec<f64> = turns.iter().map(|turn| rounded(figure(turn))).collect();
             if values.iter().all(|value| value.is_finite()) {
