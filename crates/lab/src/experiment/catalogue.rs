@@ -61,6 +61,7 @@ const BUILT_IN: &[(&str, &str)] = built_in![
     "memcached-cpu",
     "memcached-cpu-large",
     "memcached-cpu-multiget",
+    "memcached-cpu-multiget-large",
     "mixed",
     "tls",
     "traces",
