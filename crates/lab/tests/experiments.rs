@@ -25,8 +25,8 @@ fn every_experiment_of_the_list_is_there_and_every_file_is_built_in() {
         pavlik16-fig4 pavlik16-fig5 pavlik16-fig6 pavlik16-redis ems-latency-write ems-latency-read \
         ems-throughput-write ems-throughput-read epfl19-latency epfl19-collapse limit-null \
         limit-misses memcached-cpu memcached-cpu-large memcached-cpu-multiget \
-        memcached-cpu-multiget-large memcached-hits memcached-hits-drift memcached-memory memcached-memory-etc mixed tls traces ycsb-a ycsb-b \
-        ycsb-c ycsb-d ycsb-e ycsb-f";
+        memcached-cpu-multiget-large memcached-hits memcached-hits-drift memcached-memory \
+        memcached-memory-etc mixed tls traces ycsb-a ycsb-b ycsb-c ycsb-d ycsb-e ycsb-f";
     let listed: BTreeSet<&str> = listed.split_ascii_whitespace().collect();
     let all = catalogue::all().unwrap();
     let known: BTreeSet<&str> = all.iter().map(|experiment| experiment.name.as_str()).collect();

@@ -54,10 +54,10 @@ pub const LOANS_SEND_BYTES: usize = 1024 * 1024;
 pub const LOANS_SEND_MOST_BYTES: usize = 4 * 1024 * 1024;
 /// The same for one whose socket was full: half of this is left over on the mean, each time it is.
 pub const LOANS_SEND_FULL_BYTES: usize = 256 * 1024;
-/// Bytes that one turn of a connection moves for a `get` that goes on in pieces.
-pub const PIECES_TURN_BYTES: usize = 4 * 1024 * 1024;
 /// Or so many of them, so that the next request's may be lent too.
 pub const LOANS_SEND: usize = LOANS_MAX * 3 / 8;
+/// Bytes that one turn of a connection moves for a `get` that goes on in pieces.
+pub const PIECES_TURN_BYTES: usize = 4 * 1024 * 1024;
 /// In place of both numbers of bytes when the buffers of all connections take a quarter of their
 /// budget, and when they take half: what a full socket leaves over is kept until its peer reads.
 pub const SEND_SPARING_BYTES: usize = 256 * 1024;

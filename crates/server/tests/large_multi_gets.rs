@@ -196,29 +196,3 @@ fn who_stops_ends_the_reply() {
     client.expect("END\r\n");
     assert_eq!(client.take_all(), b"");
 }
-
-/// The whole of a reply that a fast reader takes is not one turn: others are served between.
-#[test]
-fn others_are_served_while_a_reply_goes_on() {
-    const ASKED: usize = 40;
-    let (house, mut other) = house(&[]);
-    let line = format!("get {}\r\n", [names(0..KEYS).as_str(); ASKED].join(" "));
-    let mut client = house.client_of(Door::Memcached);
-    let (mut begun, mut served) = (None, 0);
-    std::thread::scope(|scope| {
-        let reader = scope.spawn(move || {
-            client.send(line.as_bytes());
-            for _ in 0..ASKED {
-                expect_items(&mut client, 0..KEYS);
-            }
-            client.expect("END\r\n");
-        });
-        while !reader.is_finished() {
-            begun.get_or_insert_with(Instant::now);
-            other.ask("get none\r\n", "END\r\n");
-            served += 1;
-        }
-    });
-    // Four hundred megabytes, four at a time.
-    assert!(served >= 20, "{served} requests in {:?}", begun.map(|begun| begun.elapsed()));
-}

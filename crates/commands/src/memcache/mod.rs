@@ -152,10 +152,10 @@ pub fn go_on(context: &mut McContext<'_>, line: &[u8], left: Left) -> Flow {
 fn text(context: &mut McContext<'_>, command: Command<'_>) -> Flow {
     let (reply, noreply) = match command {
         Command::Get { keys, cas } => {
-            // The items before those that are left have been sent.
-            let start = context.client.left.is_none().then(|| context.mark());
-            if !retrieve::get_all(context, keys, cas) {
-                return not_a_string(context, start.as_ref());
+            let (start, goes_on) = (context.mark(), context.client.left.is_some());
+            if !retrieve::get_all(context, keys, cas, &start) {
+                // The items before those that were left have been sent.
+                return not_a_string(context, (!goes_on).then_some(&start));
             }
             return Flow::Continue;
         }

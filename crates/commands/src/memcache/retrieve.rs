@@ -35,20 +35,25 @@ enum Shown {
 }
 
 /// `get` and `gets`: the items that there are, or the first of them, and the others are left over (see
-/// [`Client::left`](super::Client::left)). False: one of the keys holds no string.
+/// [`Client::left`](super::Client::left)). `start` is where the replies stand. False: one of the keys
+/// holds no string.
 #[inline]
-pub(super) fn get_all(context: &mut McContext<'_>, keys: Words<'_>, cas: bool) -> bool {
+pub(super) fn get_all(
+    context: &mut McContext<'_>,
+    keys: Words<'_>,
+    cas: bool,
+    start: &Mark,
+) -> bool {
     let goes_on = std::mem::take(&mut context.client.left).is_some();
-    let start = context.mark();
     let mut others = keys;
     while let Some(key) = others.next() {
         let is_piece = match get(context, key, cas, others) {
-            Shown::Yes => context.is_piece_copied(&start),
-            Shown::Lent => context.is_piece_lent(&start),
+            Shown::Yes => context.is_piece_copied(start),
+            Shown::Lent => context.is_piece_lent(start),
             Shown::AndEnd => return true,
             Shown::NoString => return false,
         };
-        if is_piece && context.is_worth_a_cut(&start, others) {
+        if is_piece && context.is_worth_a_cut(start, others) {
             // A list among them is to be the whole reply: it is looked for before the first piece.
             if !goes_on && !others.clone().all(|key| context.may_be_shown(key)) {
                 return false;
@@ -66,7 +71,8 @@ pub(super) fn get_all(context: &mut McContext<'_>, keys: Words<'_>, cas: bool) -
 
 /// The rest of a `get` whose first items have been sent. The line is that of its request.
 pub(super) fn get_rest(context: &mut McContext<'_>, line: &[u8], left: Left) -> bool {
-    get_all(context, Words::new(left.of(line)), left.cas)
+    let start = context.mark();
+    get_all(context, Words::new(left.of(line)), left.cas, &start)
 }
 
 impl McContext<'_> {
