@@ -35,6 +35,10 @@ pub trait Outlet {
         head: &mut dyn FnMut(&Found, &mut Vec<u8>) -> bool,
     ) -> bool;
 
+    /// The value that was lent last may be asked for again instead of being kept, if none of it is
+    /// sent: by the key with which the last `bytes` of the request's line begin.
+    fn may_ask_again(&mut self, bytes: usize);
+
     /// Bytes of the values that it has leased.
     fn bytes(&self) -> usize;
 

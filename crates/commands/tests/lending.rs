@@ -34,6 +34,8 @@ impl Outlet for Meddled<'_> {
         false
     }
 
+    fn may_ask_again(&mut self, _: usize) {}
+
     fn bytes(&self) -> usize {
         0
     }

@@ -53,8 +53,8 @@ impl BufferBudget {
         }
     }
 
-    /// Bytes that are lent at once to a peer that has just taken as much as anybody is given: a
-    /// sixteenth of the budget at most, of which little is used.
+    /// Bytes that are lent at once to a peer that has taken as much as anybody is given, and whose socket
+    /// has not been full since: a sixteenth of the budget at most, of which little is used.
     pub fn portion_of_who_reads(&self, budget: u64) -> usize {
         let most = usize::try_from(budget / 16).unwrap_or(usize::MAX).min(LOANS_SEND_MOST_BYTES);
         let portion = self.portion(budget).lent;

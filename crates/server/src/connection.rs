@@ -2,9 +2,9 @@
 
 use crate::clients::{Card, Token};
 use crate::incoming::Incoming;
-use crate::limits::LONG_TURN_BYTES;
+use crate::limits::{LOANS_SEND_BYTES, LONG_TURN_BYTES};
 use crate::listener::Door;
-use crate::outlet::Loans;
+use crate::outlet::{Dropped, Loans};
 use crate::server::Server;
 use crate::transport::Transport;
 use dolium_commands::connection::ClientState;
@@ -82,8 +82,10 @@ pub struct Connection {
     pub is_ready: bool,
     /// Its peer has made room for unsent output; that goes with its next turn.
     pub is_writable: bool,
-    /// The last values that were lent to it filled its socket.
-    pub fills: bool,
+    pub appetite: Appetite,
+    /// Its last read with a long line was for much: what comes behind such a line is not gathered with
+    /// it, for it would have to be held, and parsed anew.
+    pub gets_much: bool,
     /// Bytes received and sent since its last turn began; as those of a long turn before its first.
     pub moved: usize,
     pub hold: Hold,
@@ -97,6 +99,30 @@ pub struct Connection {
     pub last_ms: u64,
     /// When the wait for an element of a list ends, if it does.
     pub waits_until: Option<u64>,
+}
+
+/// How the peer took the last values that were lent to it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Appetite {
+    #[default]
+    Unknown,
+    /// It took [`LOANS_SEND_BYTES`] or more at once, and has taken all that was lent to it since.
+    Large,
+    /// Its socket was full.
+    Small,
+}
+
+impl Appetite {
+    /// What is known of it when so many bytes that were lent have been sent.
+    pub fn after(self, sent: Sent, lent: usize) -> Appetite {
+        match sent {
+            Sent::Partly => Appetite::Small,
+            _ if lent >= LOANS_SEND_BYTES => Appetite::Large,
+            // The last values of a reply are as many as they are: that it took these says little.
+            _ if self == Appetite::Small => Appetite::Unknown,
+            _ => self,
+        }
+    }
 }
 
 /// What became of an attempt to send.
@@ -182,19 +208,25 @@ impl Connection {
     }
 
     /// As [`Connection::send`], with values that are lent; there are some only where they may be.
-    pub fn send_with(&mut self, bytes: &mut Vec<u8>, loans: &mut Loans<'_>) -> Sent {
+    /// Of the values after the first `kept` some may be dropped in place of being kept.
+    pub fn send_with(
+        &mut self,
+        bytes: &mut Vec<u8>,
+        loans: &mut Loans<'_>,
+        kept: usize,
+    ) -> (Sent, Option<Dropped>) {
         let Transport::Socket(socket) = &self.transport else {
             unreachable!("values are lent to sockets")
         };
         debug_assert_eq!(self.output.len(), self.sent, "what waits goes first");
         self.output.clear();
         self.sent = 0;
-        let outcome = loans.send(socket.as_fd(), bytes, &mut self.output);
+        let outcome = loans.send(socket.as_fd(), bytes, &mut self.output, kept);
         bytes.clear();
         match outcome {
-            Ok(()) if self.output.is_empty() => Sent::All,
-            Ok(()) => Sent::Partly,
-            Err(_) => Sent::Gone,
+            Ok(None) if self.output.is_empty() => (Sent::All, None),
+            Ok(dropped) => (Sent::Partly, dropped),
+            Err(_) => (Sent::Gone, None),
         }
     }
 
@@ -244,5 +276,27 @@ impl Connection {
     pub fn buffer_bytes(&self) -> u64 {
         let own = self.input.capacity() + self.held.capacity() + self.output.capacity();
         (own + self.transport.waiting_bytes()) as u64
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_appetite_is_large_until_a_socket_is_full() {
+        use Appetite::{Large, Small, Unknown};
+        let much = LOANS_SEND_BYTES;
+        let cases = [
+            (Unknown, Sent::All, 10_000, Unknown),
+            (Unknown, Sent::All, much, Large),
+            (Large, Sent::All, 10_000, Large),
+            (Large, Sent::Partly, much, Small),
+            (Small, Sent::All, 10_000, Unknown),
+            (Small, Sent::All, much, Large),
+        ];
+        for (before, sent, lent, after) in cases {
+            assert_eq!(before.after(sent, lent), after, "{before:?}, {sent:?}, {lent} bytes");
+        }
     }
 }

@@ -50,12 +50,17 @@ pub const SEND_BYTES: usize = 512 * 1024;
 /// The same for values that are lent, which go through no cache of ours: what most sockets have room
 /// for, since what is left over when one is full has to be copied.
 pub const LOANS_SEND_BYTES: usize = 1024 * 1024;
-/// The same for a peer that has just taken that much at once.
+/// The same for a peer that has taken that much at once, until its socket is full.
 pub const LOANS_SEND_MOST_BYTES: usize = 4 * 1024 * 1024;
 /// The same for one whose socket was full: half of this is left over on the mean, each time it is.
 pub const LOANS_SEND_FULL_BYTES: usize = 256 * 1024;
 /// Or so many of them, so that the next request's may be lent too.
 pub const LOANS_SEND: usize = LOANS_MAX * 3 / 8;
+/// A line so long asks for several keys: if the last such `get` was answered in pieces, or with as
+/// much as [`LOANS_SEND_BYTES`], the next one is expected to be.
+pub const LONG_LINE_BYTES: usize = 256;
+/// What is received at once of a connection for which that is so.
+pub const LONG_LINES_BYTES: usize = 4096;
 /// Bytes that one turn of a connection moves for a `get` that goes on in pieces.
 pub const PIECES_TURN_BYTES: usize = 4 * 1024 * 1024;
 /// In place of both numbers of bytes when the buffers of all connections take a quarter of their

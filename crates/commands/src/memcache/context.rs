@@ -8,6 +8,7 @@ use super::settings::Settings;
 use super::tally::{Tally, Totals};
 use crate::outlet::{self, LENT_BYTES, Outlet};
 use dolium_engine::{Db, Found, Key, Millis, Session};
+use dolium_protocol::memcache::Words;
 
 /// Everything a request of one connection needs.
 pub struct McContext<'a> {
@@ -54,6 +55,9 @@ pub struct Left {
     pub bytes: usize,
     /// Of a `gets`.
     pub cas: bool,
+    /// So many of the first have been looked for, counted and shown to who watches already: the
+    /// socket had no room for what there was of them.
+    pub told: usize,
 }
 
 impl Left {
@@ -62,6 +66,17 @@ impl Left {
         let line = line.strip_suffix(b"\n").unwrap_or(line);
         let line = line.strip_suffix(b"\r").unwrap_or(line);
         &line[line.len() - self.bytes..]
+    }
+
+    /// What is left of a request whose reply was not sent from some key on, that with which the last
+    /// `bytes` of its line begin. `after` is what had not been asked for.
+    pub fn again(line: &[u8], bytes: usize, after: Option<Left>) -> Left {
+        let cas = Words::new(line).next() == Some(b"gets");
+        let left = Left { bytes, cas, told: 0 };
+        let (not_asked, told) = after.map_or((0, 0), |after| (after.bytes, after.told));
+        let keys = left.of(line);
+        let asked = Words::new(&keys[..keys.len() - not_asked]).count();
+        Left { told: asked + told, ..left }
     }
 
     /// A request for these alone.

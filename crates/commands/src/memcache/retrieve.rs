@@ -1,6 +1,6 @@
 //! Retrieval: get, gets, gat, gats, touch.
 //!
-//! `get` takes no lock and allocates nothing. `gets` of an item that has no unique number yet makes
+//! `get` takes no lock and allocates nothing, but for what a full socket makes it look for again. `gets` of an item that has no unique number yet makes
 //! one, under the lock of its shard; from then on it reads like `get`.
 
 use super::context::Mark;
@@ -44,10 +44,23 @@ pub(super) fn get_all(
     cas: bool,
     start: &Mark,
 ) -> bool {
-    let goes_on = std::mem::take(&mut context.client.left).is_some();
+    let before = std::mem::take(&mut context.client.left);
+    let mut told = before.map_or(0, |left| left.told);
     let mut others = keys;
-    while let Some(key) = others.next() {
-        let is_piece = match get(context, key, cas, others) {
+    loop {
+        let from = others.rest().len();
+        let Some(key) = others.next() else { break };
+        let shown = match told {
+            0 => get(context, key, cas, others),
+            _ => get_told(context, key, cas, others),
+        };
+        told = told.saturating_sub(1);
+        if matches!(shown, Shown::Lent | Shown::AndEnd)
+            && let Some(outlet) = context.outlet.as_deref_mut()
+        {
+            outlet.may_ask_again(from);
+        }
+        let is_piece = match shown {
             Shown::Yes => context.is_piece_copied(start),
             Shown::Lent => context.is_piece_lent(start),
             Shown::AndEnd => return true,
@@ -55,10 +68,10 @@ pub(super) fn get_all(
         };
         if is_piece && context.is_worth_a_cut(start, others) {
             // A list among them is to be the whole reply: it is looked for before the first piece.
-            if !goes_on && !others.clone().all(|key| context.may_be_shown(key)) {
+            if before.is_none() && !others.clone().all(|key| context.may_be_shown(key)) {
                 return false;
             }
-            context.client.left = Some(Left { bytes: others.rest().len(), cas });
+            context.client.left = Some(Left { bytes: others.rest().len(), cas, told });
             return true;
         }
         if context.out.len() > context.reply_bytes_max {
@@ -107,15 +120,32 @@ impl McContext<'_> {
     }
 }
 
+/// As [`get`], for a key that has been counted and shown to who watches (see [`Left::told`]): the
+/// store's own counts and what it knows of uses stay as they are, too.
+#[cold]
+fn get_told(context: &mut McContext<'_>, key: &[u8], cas: bool, others: Words<'_>) -> Shown {
+    let name = context.session.engine().key(key);
+    let Some(found) = context.session.peek(context.db, &name, context.now) else {
+        return Shown::Yes;
+    };
+    if found.kind != Kind::String {
+        return Shown::NoString;
+    }
+    let may_pass = !context.copies()(&found) && (!cas || found.unique != 0);
+    if may_pass && let Some((shown, _)) = lend(context, &name, cas, others) {
+        return shown;
+    }
+    get_locked(context, key, cas, found.unique == 0);
+    Shown::Yes
+}
+
 /// Appends the item of a key, if there is one; `others` are to follow it.
 #[inline]
 fn get(context: &mut McContext<'_>, key: &[u8], cas: bool, others: Words<'_>) -> Shown {
     let name = context.session.engine().key(key);
     let start = context.out.len();
     let copies = context.copies();
-    let head = |found: &Found, out: &mut Vec<u8>| {
-        write::value_header(out, key, found.flags, found.len, cas.then_some(found.unique));
-    };
+    let head = |found: &Found, out: &mut Vec<u8>| header(out, key, found, cas);
     let (db, now) = (context.db, context.now);
     let found = context.session.get_if(db, &name, now, context.out, &copies, head);
     if let Some(found) = found
@@ -123,7 +153,7 @@ fn get(context: &mut McContext<'_>, key: &[u8], cas: bool, others: Words<'_>) ->
         && found.kind == Kind::String
         && (!cas || found.unique != 0)
     {
-        return pass(context, &name, head, cas, others);
+        return pass(context, &name, cas, others);
     }
     context.tally.add(Count::Get);
     match found {
@@ -138,7 +168,7 @@ fn get(context: &mut McContext<'_>, key: &[u8], cas: bool, others: Words<'_>) ->
         }
         Some(found) => {
             context.out.truncate(start);
-            match get_with_unique(context, key) {
+            match get_locked(context, key, cas, true) {
                 true => {
                     context.tally.add(Count::GetHit);
                     context.note_hit(key, &found);
@@ -153,31 +183,41 @@ fn get(context: &mut McContext<'_>, key: &[u8], cas: bool, others: Words<'_>) ->
 
 /// As [`get`], for a value that need not be copied.
 #[cold]
-fn pass(
+fn pass(context: &mut McContext<'_>, key: &Key<'_>, cas: bool, others: Words<'_>) -> Shown {
+    let Some((shown, found)) = lend(context, key, cas, others) else {
+        return get(context, key.bytes(), cas, others);
+    };
+    context.tally.add(Count::Get);
+    context.tally.add(Count::GetHit);
+    context.note_hit(key.bytes(), &found);
+    shown
+}
+
+/// Appends an item with a value that is lent, if there still is one.
+fn lend(
     context: &mut McContext<'_>,
     key: &Key<'_>,
-    head: impl Fn(&Found, &mut Vec<u8>),
     cas: bool,
     others: Words<'_>,
-) -> Shown {
+) -> Option<(Shown, Found)> {
     let mut rest = others;
     let is_last = rest.next().is_none();
     let end: &[u8] = if is_last { b"\r\nEND\r\n" } else { b"\r\n" };
-    let mut told = None;
+    let mut lent = None;
     let head = |found: &Found, out: &mut Vec<u8>| {
-        head(found, out);
-        told = Some(*found);
+        header(out, key.bytes(), found, cas);
+        lent = Some(*found);
     };
     let suits = |found: &Found| !cas || found.unique != 0;
     if !context.pass(key, suits, head, end) {
-        return get(context, key.bytes(), cas, others);
+        return None;
     }
-    context.tally.add(Count::Get);
-    context.tally.add(Count::GetHit);
-    if let Some(found) = told {
-        context.note_hit(key.bytes(), &found);
-    }
-    if is_last { Shown::AndEnd } else { Shown::Lent }
+    Some((if is_last { Shown::AndEnd } else { Shown::Lent }, lent?))
+}
+
+#[inline(always)]
+fn header(out: &mut Vec<u8>, key: &[u8], found: &Found, cas: bool) {
+    write::value_header(out, key, found.flags, found.len, cas.then_some(found.unique));
 }
 
 impl McContext<'_> {
@@ -206,22 +246,26 @@ impl McContext<'_> {
     }
 }
 
-/// As [`get`], for an item whose unique number has to be made first. Without memory for it the
-/// item is not shown: a number that no `cas` could match would be a lie.
+/// Appends an item as it is under the lock of its shard. For `cas` its unique number is made, if it
+/// has none (it `is_bare`); without memory for that the item is not shown: a number that no `cas` could
+/// match would be a lie. False: there is none that could be shown.
 #[cold]
-fn get_with_unique(context: &mut McContext<'_>, key: &[u8]) -> bool {
+fn get_locked(context: &mut McContext<'_>, key: &[u8], cas: bool, is_bare: bool) -> bool {
     let name = context.session.engine().key(key);
     for _ in 0..ROOM_TRIES {
-        context.make_room_to_rewrite(&name);
+        if cas && is_bare {
+            context.make_room_to_rewrite(&name);
+        }
         let mut guard = context.session.write(context.db, &name, context.now);
         // Redis clients may have made something else of it since.
         let found = guard.find(context.db, &name);
         if !found.is_some_and(|found| found.kind == Kind::String) {
             return false;
         }
-        let Ok(unique) = guard.unique(context.db, &name) else { continue };
+        let unique = if cas { guard.unique(context.db, &name) } else { Ok(0) };
+        let Ok(unique) = unique else { continue };
         let Some(found) = guard.find(context.db, &name) else { return false };
-        write::value_header(context.out, key, found.flags, found.len, Some(unique));
+        header(context.out, key, &Found { unique, ..found }, cas);
         guard.value(context.db, &name, context.out);
         write::block_end(context.out);
         return true;

@@ -2,7 +2,7 @@
 
 use super::{LISTENER, Reactor};
 use crate::clients::Card;
-use crate::connection::{Closing, Connection, Hold};
+use crate::connection::{Appetite, Closing, Connection, Hold};
 use crate::limits::*;
 use crate::listener::{self, Address, Door, Listener};
 use crate::mailbox::Mail;
@@ -153,7 +153,8 @@ impl Reactor {
             at_end: false,
             is_ready: false,
             is_writable: false,
-            fills: false,
+            appetite: Appetite::default(),
+            gets_much: false,
             moved: LONG_TURN_BYTES,
             hold: Hold::No,
             closing: Closing::No,

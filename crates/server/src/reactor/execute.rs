@@ -6,7 +6,7 @@ use super::request::{Broken, Request};
 use super::stage::Stage;
 use crate::attach::publish;
 use crate::clock::Stopwatch;
-use crate::connection::{Closing, Connection, Hold};
+use crate::connection::{Appetite, Closing, Connection, Hold};
 use crate::limits::*;
 use crate::outlet::Loans;
 use crate::statistics::row_trait;
@@ -90,8 +90,10 @@ impl Reactor {
         let moved_before = connection.moved;
         let budget = self.server.config.live.client_buffers_max.load(Relaxed);
         let mut portion = self.server.buffers.portion(budget);
-        if connection.fills {
-            portion.lent = portion.lent.min(LOANS_SEND_FULL_BYTES);
+        match connection.appetite {
+            Appetite::Unknown => {}
+            Appetite::Large => portion.lent = self.server.buffers.portion_of_who_reads(budget),
+            Appetite::Small => portion.lent = portion.lent.min(LOANS_SEND_FULL_BYTES),
         }
         let mut stage = Stage {
             server: &self.server,

@@ -45,10 +45,18 @@ impl Reactor {
             let mut end = start + connection.input.len();
             hot[start..end].copy_from_slice(&connection.input);
             connection.input = Vec::new();
-            if connection.readable {
-                // What comes next is a large value's line, most likely.
+            // What is read behind a request that is to run alone would be copied from turn to turn.
+            let comes_alone =
+                connection.gets_much && (start == end || hot[start..end].starts_with(b"get"));
+            let is_whole = comes_alone && hot[start..end].contains(&b'\n');
+            if connection.readable && !is_whole {
+                // What comes next is a large value's line, most likely, or one that asks for much.
                 let is_line = receives_into_items && connection.expects_large;
-                let most = if is_line { LARGE_LINE_BYTES } else { READ_BYTES_PER_TURN };
+                let most = match is_line {
+                    true => LARGE_LINE_BYTES,
+                    false if comes_alone => LONG_LINES_BYTES,
+                    false => READ_BYTES_PER_TURN,
+                };
                 let room_end = hot.len().min(end + most);
                 let result = connection.transport.receive(&mut hot[end..room_end]);
                 let n = note_receipt(connection, result, room_end - end);

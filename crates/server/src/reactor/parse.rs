@@ -169,6 +169,7 @@ impl Reactor {
             let state = &mut connection.memcache_parse;
             match memcache::parse(&input[at..end], &self.memcache_limits, state) {
                 memcache::Parsed::Complete { request, consumed } => {
+                    let mut is_read = false;
                     if request != memcache::Request::Nothing {
                         let is_skipped = state.is_skipping();
                         // It could not be held: its block is gone by then. So what may hold it back
@@ -193,10 +194,15 @@ impl Reactor {
                             }
                         });
                         let is_write = writes::by_request(&request);
+                        is_read = !is_write;
                         let request = Request::Memcache { is_write, is_skipped };
                         self.batch.push(token, request, at, at + consumed);
                     }
                     at += consumed;
+                    if connection.gets_much && is_read && consumed >= LONG_LINE_BYTES && at < end {
+                        connection.yielded = true;
+                        break;
+                    }
                 }
                 memcache::Parsed::Incomplete { need_at_least } => {
                     return Progress { at, need: need_at_least };

@@ -6,7 +6,7 @@ use crate::incoming::Incoming;
 use crate::limits::*;
 use crate::reactor::batch::Entry;
 use dolium_commands::context::Flow;
-use dolium_commands::memcache::{self as memcache_commands, McContext, Piece};
+use dolium_commands::memcache::{self as memcache_commands, Left, McContext, Piece};
 use dolium_commands::outlet::Outlet;
 use dolium_protocol::memcache;
 use dolium_protocol::memcache::binary::{Announced, Request as BinaryRequest};
@@ -45,9 +45,25 @@ impl Stage<'_> {
         let mut state = memcache::ParseState::new();
         let parsed = memcache::parse(line, self.memcache_limits, &mut state);
         let memcache::Parsed::Complete { request, .. } = parsed else { return };
+        // Values, and bytes of them, that are lent for the requests before it.
+        let mut earlier = (self.loans.count(), self.loans.bytes());
+        let begins = connection.memcache.left.is_none();
         let mut flow = memcache_commands::run(&mut self.memcache_context(connection), &request);
-        while let Some(left) = connection.memcache.left {
-            self.send_early(connection);
+        if line.len() >= LONG_LINE_BYTES && begins && !is_write {
+            connection.gets_much = connection.memcache.left.is_some() || self.is_long_end(earlier);
+        }
+        loop {
+            let left = connection.memcache.left;
+            if left.is_none() && !self.is_long_end(earlier) {
+                break;
+            }
+            let (kept, _) = std::mem::take(&mut earlier);
+            if let Some(bytes) = self.send_some(connection, kept) {
+                let left = Left::again(line, bytes, left);
+                connection.memcache.left = Some(left);
+                return self.hold_back(connection, &left.request(line));
+            }
+            let Some(left) = left else { break };
             // It may be any number of keys: others have their turns between.
             if connection.hold == Hold::No && connection.moved >= PIECES_TURN_BYTES {
                 connection.hold = Hold::Output;
@@ -58,6 +74,13 @@ impl Stage<'_> {
             flow = memcache_commands::go_on(&mut self.memcache_context(connection), line, left);
         }
         self.finish_memcache(connection, flow, is_write);
+    }
+
+    /// The end of a reply to a `get` for much, behind what is lent for `earlier` requests. It is sent
+    /// now: once there are replies behind it, it cannot be asked for again where it finds no room.
+    #[inline(always)]
+    fn is_long_end(&self, (count, bytes): (usize, usize)) -> bool {
+        self.loans.count() > count + 1 && self.loans.bytes() - bytes >= LOANS_SEND_BYTES
     }
 
     /// A store whose value has been received into its item.

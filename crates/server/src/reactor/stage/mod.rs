@@ -6,7 +6,7 @@ use super::batch::Entry;
 use crate::attach::publish;
 use crate::budget::Portion;
 use crate::clock::Stopwatch;
-use crate::connection::{Closing, Connection, Hold, Sent};
+use crate::connection::{Appetite, Closing, Connection, Hold, Sent};
 use crate::limits::*;
 use crate::outlet::Loans;
 use crate::server::Server;
@@ -221,18 +221,35 @@ impl Stage<'_> {
     }
 
     /// Much has been answered already: it is sent, and a peer that does not read waits.
-    #[cold]
     fn send_early(&mut self, connection: &mut Connection) {
+        self.send_some(connection, usize::MAX);
+    }
+
+    /// As `send_early`; of the values after the first `kept`, those that are lent may be dropped if
+    /// there is no room for them. How to ask for them again.
+    #[cold]
+    fn send_some(&mut self, connection: &mut Connection, kept: usize) -> Option<usize> {
         let lent = self.loans.bytes();
-        self.counters.bytes_out.add((self.out.len() + lent) as u64);
-        connection.moved += self.out.len() + lent;
-        let sent = match lent {
-            0 => connection.send(self.out),
-            _ => connection.send_with(self.out, &mut self.loans),
+        let bytes = self.out.len() + lent;
+        let (sent, dropped) = match lent {
+            0 => (connection.send(self.out), None),
+            _ => connection.send_with(self.out, &mut self.loans, kept),
         };
+        let moved = bytes - dropped.map_or(0, |dropped| dropped.bytes);
+        self.counters.bytes_out.add(moved as u64);
+        connection.moved += moved;
         self.loans.clear();
+        if dropped.is_some() {
+            // Little is kept of what can be asked for again, so more may be tried than of other values.
+            let is_little = moved < LOANS_SEND_FULL_BYTES;
+            connection.appetite = if is_little { Appetite::Small } else { Appetite::Unknown };
+            if connection.hold == Hold::No {
+                connection.hold = Hold::Output;
+            }
+            return dropped.map(|dropped| dropped.again);
+        }
         if lent > 0 {
-            connection.fills = sent == Sent::Partly;
+            connection.appetite = connection.appetite.after(sent, lent);
         }
         match sent {
             // The next values would have to be copied until this is sent. Who is held for another
@@ -251,6 +268,7 @@ impl Stage<'_> {
             Sent::All | Sent::Partly => {}
             Sent::Gone => connection.closing = Closing::Now,
         }
+        None
     }
 
     /// The connection's requests have run: values that were lent do not outlive them.
