@@ -1,7 +1,8 @@
 //! Retrieval: get, gets, gat, gats, touch.
 //!
-//! `get` takes no lock and allocates nothing, but for what a full socket makes it look for again. `gets` of an item that has no unique number yet makes
-//! one, under the lock of its shard; from then on it reads like `get`.
+//! `get` takes no lock and allocates nothing, but for what a full socket makes it look for again.
+//! `gets` of an item that has no unique number yet makes one, under the lock of its shard; from then
+//! on it reads like `get`.
 
 use super::context::Mark;
 use super::details::Did;
