@@ -15,7 +15,7 @@
 
 use super::Allocator;
 use super::classes::{Class, PageKind};
-use super::extent::DRAINING;
+use super::extent::{DRAINING, units_of_steps};
 use super::page::State;
 use crate::arena::Ref;
 use crate::arena::header::DRAIN_AT;
@@ -197,7 +197,9 @@ impl Allocator {
                 }
                 let mut starts = {
                     let _held = self.heap_lock();
-                    self.extent(extent).run_starts
+                    let extent = self.extent(extent);
+                    // A run whose memory is being committed has no block yet that could be read.
+                    extent.run_starts & !units_of_steps(extent.pending)
                 };
                 while starts != 0 {
                     let unit = extent * UNITS_PER_EXTENT + starts.trailing_zeros();

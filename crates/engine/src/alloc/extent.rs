@@ -170,10 +170,10 @@ impl Allocator {
         }
     }
 
-    /// Changes an extent, and with it the summaries and the count of free units.
+    /// Changes an extent, and with it the summaries, the reaches and the count of free units.
     pub(super) fn edit_extent(&self, index: u32, change: impl FnOnce(&mut Extent)) {
         let mut extent = self.extent(index);
-        let before = extent.available().count_ones() as u64;
+        let before = extent.available();
         change(&mut extent);
         let at = self.arena.layout().extent_desc(index);
         let put = |offset, value: u128| {
@@ -186,8 +186,12 @@ impl Allocator {
         self.arena.u32_at(at + 36).store(extent.pending, Relaxed);
         self.arena.u32_at(at + 40).store(extent.flags, Relaxed);
         let free = self.arena.u64_at(FREE_UNITS_AT);
-        let after = extent.available().count_ones() as u64;
-        free.store(free.load(Relaxed) + after - before, Relaxed);
+        let after = extent.available();
+        let (more, less) = (after.count_ones() as u64, before.count_ones() as u64);
+        free.store(free.load(Relaxed) + more - less, Relaxed);
+        if before != after {
+            self.note_free_units(index, before, after);
+        }
         for (summary, answer) in SUMMARY_ORDER.into_iter().zip(extent.answers()) {
             let word = self.arena.u64_at(summary_word(summary, index));
             let bit = 1 << (index % 64);

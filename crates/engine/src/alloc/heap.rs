@@ -8,6 +8,7 @@
 
 use super::Allocator;
 use super::extent::{Summary, aligned_group, steps_of_units, unit_mask};
+use super::runs::Free;
 use crate::arena::header::{FREE_UNITS_AT, HEAP_LOCK_AT, RUN_UNITS_AT};
 use crate::arena::layout::{STEP, STEPS_PER_EXTENT, UNIT, UNITS_PER_EXTENT, UNITS_PER_PAGE};
 use crate::sync::atomics::Ordering::Relaxed;
@@ -19,14 +20,11 @@ use std::cell::Cell;
 /// where one step takes a tenth of one.
 const PENDING_TURNS: u32 = 20_000;
 
-/// Which units count as free.
+/// What units are taken for.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Free {
-    Committed,
-    /// And those that nobody has committed yet.
-    Obtainable,
-    /// And those that are being committed ahead of need.
-    Soon,
+enum Taker {
+    Page,
+    Run,
 }
 
 /// Some units in a row.
@@ -61,7 +59,7 @@ impl Allocator {
 
     /// Takes an aligned group of 4 or 8 units. `None`: no memory within the limit.
     pub(super) fn take_page(&self, units: u32) -> Option<u32> {
-        self.take(|heap| {
+        self.take(Taker::Page, |heap| {
             let (summary, limit) = if units == UNITS_PER_PAGE {
                 (Summary::Narrow, self.arena.layout().extents)
             } else {
@@ -91,8 +89,8 @@ impl Allocator {
     pub(super) fn take_run(&self, units: u32) -> Option<u32> {
         let mut turn = 0;
         let waits = Cell::new(false);
-        let span = loop {
-            let span = self.take(|heap| {
+        loop {
+            let span = self.take(Taker::Run, |heap| {
                 waits.set(false);
                 heap.find_run(units, Free::Committed).or_else(|| {
                     // Who went past memory that is being committed would leave a hole behind, too
@@ -104,18 +102,11 @@ impl Allocator {
                 })
             });
             if !waits.get() {
-                break span?;
+                return span.map(|span| span.first);
             }
             turn += 1;
             yield_turn();
-        };
-        let _held = self.heap_lock();
-        self.edit_extent(span.first / UNITS_PER_EXTENT, |extent| {
-            extent.run_starts |= 1 << (span.first % UNITS_PER_EXTENT);
-        });
-        let runs = self.arena.u64_at(RUN_UNITS_AT);
-        runs.store(runs.load(Relaxed) + units as u64, Relaxed);
-        Some(span.first)
+        }
     }
 
     /// Whether there is such a run, some of which may still have to be committed.
@@ -150,9 +141,6 @@ impl Allocator {
         if self.extent(first / UNITS_PER_EXTENT).run_starts & bit == 0 {
             return false;
         }
-        self.edit_extent(first / UNITS_PER_EXTENT, |extent| extent.run_starts &= !bit);
-        let runs = self.arena.u64_at(RUN_UNITS_AT);
-        runs.store(runs.load(Relaxed) - units as u64, Relaxed);
         self.unclaim(Span { first, units });
         true
     }
@@ -168,23 +156,31 @@ impl Allocator {
         self.arena.load64(FREE_UNITS_AT, Relaxed) * UNIT
     }
 
+    /// Frees the units of a page or of a whole run.
     fn unclaim(&self, span: Span) {
+        let mut of_runs = 0;
         for (extent, units) in span.parts() {
             self.edit_extent(extent, |e| {
                 debug_assert_eq!(e.used & units, units, "units given back that nobody had");
+                if e.run_starts & units != 0 {
+                    of_runs = span.units as u64;
+                }
                 e.used &= !units;
+                e.run_starts &= !units;
             });
         }
+        let runs = self.arena.u64_at(RUN_UNITS_AT);
+        runs.store(runs.load(Relaxed) - of_runs, Relaxed);
     }
 
     /// Claims what `find` finds under the lock, and commits what of it is not.
-    fn take(&self, find: impl Fn(&Self) -> Option<Span>) -> Option<Span> {
+    fn take(&self, taker: Taker, find: impl Fn(&Self) -> Option<Span>) -> Option<Span> {
         for attempt in 0..2 {
             let held = self.heap_lock();
             let span = find(self)?;
             let last = (span.first + span.units - 1) / UNITS_PER_EXTENT;
             if self.know_extents(last + 1) {
-                let steps = self.mark_claimed(span);
+                let steps = self.mark_claimed(span, taker);
                 if steps == 0 {
                     return Some(span);
                 }
@@ -205,17 +201,26 @@ impl Allocator {
     }
 
     /// Marks units used and their uncommitted steps pending; the number of those steps.
-    fn mark_claimed(&self, span: Span) -> u32 {
+    fn mark_claimed(&self, span: Span, taker: Taker) -> u32 {
         let mut steps = 0;
+        let mut start = 0;
+        if taker == Taker::Run {
+            start = 1 << (span.first % UNITS_PER_EXTENT);
+            let runs = self.arena.u64_at(RUN_UNITS_AT);
+            runs.store(runs.load(Relaxed) + span.units as u64, Relaxed);
+        }
         for (extent, units) in span.parts() {
             self.edit_extent(extent, |e| {
                 let missing = steps_of_units(units) & !e.committed;
                 debug_assert_eq!(e.used & units, 0);
                 debug_assert_eq!(e.pending & missing, 0);
                 e.used |= units;
+                e.run_starts |= start;
                 e.pending |= missing;
                 steps += missing.count_ones();
             });
+            // A run begins in the first of its extents.
+            start = 0;
         }
         steps
     }
@@ -274,64 +279,5 @@ impl Allocator {
             }
         }
         done
-    }
-
-    /// The lowest `units` free units in a row.
-    fn find_run(&self, units: u32, free: Free) -> Option<Span> {
-        let known = self.known_extents();
-        let limit = self.arena.layout().extents;
-        let end = if free == Free::Committed { known } else { limit };
-        let mut first = 0;
-        let mut length = 0;
-        let mut extent = 0;
-        while extent < end {
-            let free = if extent >= known {
-                u128::MAX
-            } else if free == Free::Obtainable {
-                self.extent(extent).obtainable()
-            } else if free == Free::Soon {
-                self.extent(extent).obtainable_soon()
-            } else {
-                // Committed and free: the summary skips what is full.
-                match self.find_extent(Summary::AnyFree, extent) {
-                    Some(next) if next == extent => self.extent(extent).available(),
-                    Some(next) => {
-                        length = 0;
-                        extent = next;
-                        continue;
-                    }
-                    None => return None,
-                }
-            };
-            let base = extent * UNITS_PER_EXTENT;
-            let mut rest = free;
-            let mut at = 0;
-            loop {
-                // `rest` is `free` shifted right by `at`; a run that goes on from before has
-                // `length` units already.
-                let ones = (!rest).trailing_zeros().min(UNITS_PER_EXTENT - at);
-                if length == 0 {
-                    first = base + at;
-                }
-                length += ones;
-                if length >= units {
-                    return Some(Span { first, units });
-                }
-                at += ones;
-                if at >= UNITS_PER_EXTENT {
-                    break;
-                }
-                length = 0;
-                rest = if ones < 128 { rest >> ones } else { 0 };
-                let zeros = rest.trailing_zeros().min(UNITS_PER_EXTENT - at);
-                at += zeros;
-                if at >= UNITS_PER_EXTENT {
-                    break;
-                }
-                rest >>= zeros;
-            }
-            extent += 1;
-        }
-        None
     }
 }

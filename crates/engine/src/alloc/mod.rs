@@ -3,7 +3,7 @@
 //! ```text
 //! alloc, free    magazine of the session (a stack of up to 30 blocks per class, no shared line)
 //!   in groups    pages of one class, under the class' lock            class.rs, page.rs
-//!   64/128 KiB   page heap, units of 16 KiB in extents of 2 MiB       heap.rs, extent.rs
+//!   64/128 KiB   page heap, units of 16 KiB in extents of 2 MiB       heap.rs, extent.rs, runs.rs
 //!   256 KiB      the system                                           arena
 //! ```
 //!
@@ -19,6 +19,7 @@ mod drain;
 mod extent;
 mod heap;
 mod page;
+mod runs;
 pub mod session;
 pub mod statistics;
 mod upkeep;

@@ -6,8 +6,8 @@
 //! * A3 A class has as many pages as there are descriptors that say so.
 //! * A4 The units of a page are used, begin no run, and belong to no other page.
 //! * A5 Every used unit lies in a page or in a run that begins; the runs' units add up.
-//! * A6 Used units are committed. The count of free units, and the summaries, are what the
-//!   extents say; committed bytes are at least those of the committed steps.
+//! * A6 Used units are committed. The count of free units, the summaries and the reaches are what
+//!   the extents say; committed bytes are at least those of the committed steps.
 //! * A7 A block in a magazine is one of its class, is marked in use, and is in no other magazine.
 //!
 //! All classes and the heap are locked meanwhile, but a session's own magazine takes no lock, and
@@ -148,6 +148,10 @@ impl Allocator {
                     format!("A6: summary {summary:?} is wrong about extent {index}")
                 })?;
             }
+            let (said, reach) = (self.known_reach(index), self.true_reach(index));
+            ensure(said == reach, || {
+                format!("A6: {reach} free units in a row begin in extent {index}, not {said}")
+            })?;
         }
         let said = self.arena.load64(FREE_UNITS_AT, Relaxed);
         ensure(free == said, || format!("A6: {free} units are free, not {said}"))?;

@@ -4,6 +4,7 @@
 //! 0        HEADER        4 KiB     see header.rs
 //! 4 KiB    CLASSES       32 KiB    one control block of 128 B per size class, see alloc/class.rs
 //! 36 KiB   SUMMARIES     8 KiB     4 bitmaps with one bit per extent, see alloc/extent.rs
+//! 44 KiB   REACHES       16 KiB    one byte per extent, see alloc/runs.rs
 //!          SHARDS        8 MiB     64 databases x 1024 shards x 128 B, committed per database
 //!          SESSIONS      4 MiB     64 slots x 64 KiB, committed per slot, see alloc/session.rs
 //!          EXTENTS       64 B   x extents                committed as extents come into use
@@ -59,6 +60,7 @@ pub const CLASS_CTL_BYTES: u64 = 128;
 pub const CLASSES_BYTES: u64 = 32 << 10;
 pub const SUMMARY_BYTES: u64 = 2048;
 pub const SUMMARIES: u64 = 4;
+pub const REACHES_BYTES: u64 = 16 << 10;
 pub const SHARD_CTL_BYTES: u64 = 128;
 pub const SHARDS_MAX: u32 = 1024;
 pub const SESSION_BYTES: u64 = 64 << 10;
@@ -68,11 +70,12 @@ pub const PAGE_DESC_BYTES: u64 = 32;
 pub const PAGE_BITMAP_BYTES: u64 = 512;
 
 /// Changes whenever an attacher of an older build would misread the arena.
-pub const LAYOUT_VERSION: u32 = 2;
+pub const LAYOUT_VERSION: u32 = 3;
 
 pub const CLASSES_AT: u64 = HEADER_BYTES;
 pub const SUMMARIES_AT: u64 = CLASSES_AT + CLASSES_BYTES;
-pub const SHARDS_AT: u64 = (SUMMARIES_AT + SUMMARIES * SUMMARY_BYTES).next_multiple_of(SYSTEM_PAGE);
+pub const REACHES_AT: u64 = SUMMARIES_AT + SUMMARIES * SUMMARY_BYTES;
+pub const SHARDS_AT: u64 = (REACHES_AT + REACHES_BYTES).next_multiple_of(SYSTEM_PAGE);
 pub const SESSIONS_AT: u64 = SHARDS_AT + DATABASES_MAX as u64 * SHARDS_MAX as u64 * SHARD_CTL_BYTES;
 pub const EXTENTS_AT: u64 = SESSIONS_AT + SESSIONS_MAX as u64 * SESSION_BYTES;
 
@@ -81,6 +84,7 @@ const _: () = {
     assert!(EXTENTS_AT.is_multiple_of(SYSTEM_PAGE));
     assert!(PAGE / 16 / 8 == PAGE_BITMAP_BYTES);
     assert!(ARENA_BYTES_MAX >> EXTENT_SHIFT <= SUMMARY_BYTES * 8);
+    assert!(ARENA_BYTES_MAX >> EXTENT_SHIFT <= REACHES_BYTES);
     assert!(ARENA_BYTES_MAX >> GRANULE_SHIFT == 1 << 32);
     assert!(UNITS_PER_EXTENT == 128);
     assert!(STEPS_PER_EXTENT == 8);
@@ -187,6 +191,7 @@ pub const LAYOUT_HASH: u64 = {
         WIDE_PAGE_SHIFT as u64,
         CLASSES_AT,
         SUMMARIES_AT,
+        REACHES_AT,
         SHARDS_AT,
         SESSIONS_AT,
         EXTENTS_AT,

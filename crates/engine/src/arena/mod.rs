@@ -127,7 +127,7 @@ impl Deref for Arena {
 }
 
 impl Arena {
-    /// A new, empty arena. Its header, class control blocks and summaries are committed.
+    /// A new, empty arena. Its header, class control blocks, summaries and reaches are committed.
     pub fn create(options: &ArenaOptions) -> Result<Arena, ArenaError> {
         let layout = Layout::new(options.max_bytes, options.journal_bytes);
         let fd = step("create the arena's memory file", map::create_file(layout.len))?;

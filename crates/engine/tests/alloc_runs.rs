@@ -1,0 +1,83 @@
+//! Large blocks lie at the lowest place there is, whatever their lengths and wherever extents end.
+
+use dolium_engine::alloc::{Allocator, PageKind};
+use dolium_engine::arena::{Arena, ArenaOptions, Ref};
+use std::sync::Arc;
+
+const UNIT: usize = 16 << 10;
+/// 48 KiB, the shortest run.
+const SHORTEST: usize = 3;
+/// Five extents and a half, so that runs cross two ends of extents, too.
+const LONGEST: usize = 700;
+
+struct Random(u64);
+impl Random {
+    fn below(&mut self, n: usize) -> usize {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        (self.0 >> 16) as usize % n
+    }
+}
+
+/// The lowest `units` clear places in a row, tried one after the other.
+fn lowest(used: &[bool], units: usize) -> Option<usize> {
+    used.windows(units).position(|places| !places.contains(&true))
+}
+
+#[test]
+fn a_run_takes_the_lowest_place_that_is_long_enough() {
+    let options = ArenaOptions {
+        max_bytes: 64 << 20,
+        journal_bytes: 4096,
+        shards: 16,
+        databases: 1,
+        hash_seed: [1, 2],
+        uuid: [3, 4],
+    };
+    let allocator = Allocator::new(Arc::new(Arena::create(&options).expect("an arena")));
+    let slot = allocator.claim(1).expect("a slot");
+    let first_unit = |block: Ref| {
+        let from_data = block.offset() - allocator.arena().layout().data_at;
+        from_data as usize / UNIT
+    };
+    let alloc = |units: usize| allocator.alloc(&slot, units * UNIT, PageKind::Item);
+    let free = |block, units: usize| allocator.free(&slot, block, units * UNIT, PageKind::Item);
+
+    // All memory is committed once, so that any free place will do from here on.
+    let all: Vec<Ref> = std::iter::from_fn(|| alloc(SHORTEST)).collect();
+    assert_eq!(first_unit(all[0]), 0);
+    let mut used = vec![false; all.len() * SHORTEST];
+    assert!(used.len() > 4 * LONGEST, "{} units are too few", used.len());
+    all.into_iter().for_each(|block| free(block, SHORTEST));
+
+    let mut random = Random(0x9e37_79b9_7f4a_7c15);
+    let mut runs: Vec<(Ref, usize)> = Vec::new();
+    let (mut crossing, mut refilled) = (0, 0);
+    for round in 0..if cfg!(miri) { 100 } else { 6_000 } {
+        let units = match random.below(8) {
+            0 => SHORTEST + random.below(LONGEST - SHORTEST),
+            1 | 2 => 100 + random.below(60),
+            _ => SHORTEST + random.below(20),
+        };
+        let place = lowest(&used, units);
+        // More takes than gives until it is nearly full, and then the reverse.
+        let takes = random.below(8) < if round / 400 % 2 == 0 { 5 } else { 3 };
+        if takes && let Some(place) = place {
+            let block = alloc(units).expect("there is a place");
+            assert_eq!(first_unit(block), place, "{units} units in round {round}");
+            crossing += usize::from(place / 128 != (place + units - 1) / 128);
+            refilled += usize::from(used[place..].contains(&true));
+            used[place..place + units].fill(true);
+            runs.push((block, units));
+        } else if !runs.is_empty() {
+            let (block, units) = runs.swap_remove(random.below(runs.len()));
+            free(block, units);
+            used[first_unit(block)..][..units].fill(false);
+        }
+        if round % 50 == 0 {
+            allocator.verify_alloc().expect("sound");
+        }
+    }
+    assert!(cfg!(miri) || crossing > 300 && refilled > 300, "{crossing} {refilled}");
+}
