@@ -85,9 +85,6 @@ impl Session {
         let (ttl, extension) = (form.has_deadline, form.has_extension);
         let head = Head::plan(Encoding::Bytes, key.bytes.len(), form.len, ttl, extension);
         let engine = self.engine();
-        // Who stores the value looks at the item that it takes the place of, which is far from every
-        // cache: it comes near while the system copies the value.
-        self.foresee_item(db, key.hash);
         // Those that were given up do not count among the expected, and are to be free before more are.
         self.free_ended_leases();
         let taken = block_bytes(head.size());

@@ -184,6 +184,13 @@ impl<'a> View<'a> {
         size
     }
 
+    /// The first word of the item, whatever there is by now; 0: there is none.
+    pub fn load_head(&self, fetch: &Fetch) -> u64 {
+        let is_there = fetch.item_at != 0 && self.words.may_load(fetch.item_at, 8);
+        // Relaxed: for the cache's sake only.
+        if is_there { self.words.u64_at(fetch.item_at).load(Relaxed) } else { 0 }
+    }
+
     /// What the passes have asked for, once more: it may have left the cache meanwhile.
     pub fn fetch_again(&self, fetch: &Fetch) {
         if fetch.home_at == 0 {

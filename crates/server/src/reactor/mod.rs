@@ -36,7 +36,7 @@ use crate::memcached::udp::Datagrams;
 use crate::server::Server;
 use batch::Batch;
 use dolium_commands::redis::row::Row;
-use dolium_engine::Session;
+use dolium_engine::{Fetch, Session};
 use dolium_protocol::resp::{Limits, Repeat};
 use dolium_protocol::{http, memcache};
 use rustix::event::epoll::{self, EventData, EventFlags};
@@ -102,6 +102,8 @@ pub struct Reactor {
     sending_ns: Option<u64>,
     /// Keys of the running batch whose items lie in stash lines, by number.
     stashed: Vec<usize>,
+    /// Keys whose large values come next.
+    foreseen: Vec<Fetch>,
     published: Published,
     /// A command that may write has run since changes were last announced.
     wrote: bool,
@@ -165,6 +167,7 @@ impl Reactor {
             batches: 0,
             sending_ns: None,
             stashed: Vec::with_capacity(64),
+            foreseen: Vec::new(),
             published: Published::default(),
             wrote: false,
             kept: 0,
@@ -224,6 +227,7 @@ impl Reactor {
             }
             self.turn_ready(due);
             self.run_batch();
+            self.foresee();
             if has_mail {
                 self.read_mail();
             }

@@ -9,7 +9,7 @@ use crate::incoming::Incoming;
 use crate::limits::*;
 use crate::transport::Transport;
 use dolium_commands::memcache::foresee;
-use dolium_engine::{Form, Session};
+use dolium_engine::{Fetch, Form, Session};
 use dolium_protocol::detect::Protocol;
 use dolium_protocol::memcache::{self, binary};
 use std::os::fd::AsFd;
@@ -38,18 +38,18 @@ impl Reactor {
             return false;
         }
         let is_binary = connection.protocol == Some(Protocol::MemcacheBinary);
-        let (session, now) = (&self.session, self.now);
+        let (session, now, foreseen) = (&self.session, self.now, &mut self.foreseen);
         let has_unique = self.server.memcached.settings.fixed.unique_enabled;
         let expected = match is_binary {
             false => memcache::announced(rest, &self.memcache_limits, &connection.memcache_parse)
                 .and_then(|announced| {
-                    foresee::item(&announced, |key, form| expect(session, key, form, now))
+                    foresee::item(&announced, |key, form| expect(session, key, form, now, foreseen))
                         .flatten()
                         .map(|value| (announced.line, value))
                 }),
             true => binary::announced(rest, &self.memcache_limits).ok().and_then(|announced| {
                 foresee::binary_item(&announced, has_unique, |key, form| {
-                    expect(session, key, form, now)
+                    expect(session, key, form, now, foreseen)
                 })
                 .flatten()
                 .map(|value| (announced.fixed, value))
@@ -123,6 +123,14 @@ impl Reactor {
         self.hot = hot;
     }
 
+    /// Who stores a value looks at the item that it takes the place of, which is far from every
+    /// cache. Those of all values whose lines came in this round come together, and before the
+    /// values: each alone was waited for as long as a system call takes.
+    pub(super) fn foresee(&mut self) {
+        self.session.foresee_items(&mut self.foreseen);
+        self.foreseen.clear();
+    }
+
     /// Sees to the next turn of a connection whose value is on its way.
     pub(super) fn go_on(&mut self, token: Token) {
         let Some(connection) = self.slab.get(token) else { return };
@@ -133,6 +141,16 @@ impl Reactor {
     }
 }
 
-fn expect(session: &Session, key: &[u8], form: &Form, now: u64) -> Option<dolium_engine::Incoming> {
-    session.expect(MEMCACHE_DB, &session.engine().key(key), form, now)
+fn expect(
+    session: &Session,
+    key: &[u8],
+    form: &Form,
+    now: u64,
+    foreseen: &mut Vec<Fetch>,
+) -> Option<dolium_engine::Incoming> {
+    let key = session.engine().key(key);
+    // Before a block is looked for: the index line comes meanwhile.
+    let fetch = session.fetch_line(MEMCACHE_DB, key.hash());
+    foreseen.push(fetch);
+    session.expect(MEMCACHE_DB, &key, form, now)
 }
