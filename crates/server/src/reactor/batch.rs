@@ -36,6 +36,8 @@ pub struct Batch {
     pub slots: Vec<ArgVec>,
     pub used: usize,
     bytes: usize,
+    /// There are Redis' commands among the requests: their times are shown to who asks.
+    pub has_commands: bool,
     /// What the passes have seen of the first keys, and of keys beyond the first (MGET).
     pub fetches: Vec<Fetch>,
     /// Keys of the requests that were pushed.
@@ -49,6 +51,7 @@ impl Default for Batch {
             slots: (0..BATCH_COMMANDS).map(|_| ArgVec::new()).collect(),
             used: 0,
             bytes: 0,
+            has_commands: false,
             fetches: Vec::with_capacity(BATCH_COMMANDS + BATCH_EXTRA_KEYS),
             keys_before: 0,
         }
@@ -70,6 +73,7 @@ impl Batch {
     /// last of `fetches`.
     #[inline(always)]
     pub fn push(&mut self, token: Token, request: Request, start: usize, end: usize) {
+        self.has_commands |= matches!(request, Request::Redis(_));
         let what = What::Run { slot: self.used, request };
         self.used += 1;
         self.bytes += end - start;
@@ -93,5 +97,6 @@ impl Batch {
         self.keys_before = 0;
         self.used = 0;
         self.bytes = 0;
+        self.has_commands = false;
     }
 }

@@ -43,8 +43,8 @@ impl Reactor {
             session.fetch_stashed(&mut batch.fetches[number]);
         }
         session.fetch_rest(&batch.fetches);
-        let is_sampled =
-            batch.used <= SAMPLE_ALWAYS_UP_TO || self.batches.is_multiple_of(SAMPLE_BATCHES);
+        let is_sampled = batch.has_commands
+            && (batch.used <= SAMPLE_ALWAYS_UP_TO || self.batches.is_multiple_of(SAMPLE_BATCHES));
         self.batches += 1;
         let stopwatch = is_sampled.then(Stopwatch::start);
         self.sending_ns = is_sampled.then_some(0);
