@@ -3,6 +3,7 @@
 //! the report are what is looked at.
 
 use std::fs;
+use std::os::unix::fs::PermissionsExt;
 use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
 use std::thread;
@@ -105,6 +106,45 @@ fn ctrl_c_during_a_run_with_swapping_puts_the_machine_back() {
 #[test]
 fn ctrl_c_during_a_run_in_namespaces_puts_the_machine_back() {
     ends_in_order("namespaces", &["zhang14-fig4", "--stores", "dolium,null", "--quick"]);
+}
+
+/// In Spark's place, a program that starts others as Spark does: in its own group and in another.
+/// Spark's processes were left behind by a run that was ended while Spark computed.
+#[test]
+fn what_stands_for_spark_ends_with_the_lab() {
+    let folder = std::env::temp_dir().join(format!("dolium-spark-{}", std::process::id()));
+    fs::create_dir_all(&folder).unwrap();
+    // A length of sleep that no other test has.
+    let mark = format!("1000.{}", std::process::id());
+    let python = folder.join("python3");
+    let script = format!(
+        "#!/bin/sh\n[ \"$1\" = -c ] && echo Spark 4 && exit\n\
+         setsid sleep {mark} &\nsleep {mark} &\nexec sleep {mark}\n"
+    );
+    fs::write(&python, script).unwrap();
+    fs::set_permissions(&python, fs::Permissions::from_mode(0o755)).unwrap();
+    let path = format!("{}:{}", folder.display(), std::env::var("PATH").unwrap());
+    let sleeping = || {
+        let processes = fs::read_dir("/proc").unwrap().flatten();
+        let lines = processes.map(|one| fs::read(one.path().join("cmdline")).unwrap_or_default());
+        lines.filter(|line| line.ends_with(format!("sleep\0{mark}\0").as_bytes())).count()
+    };
+    for signal in [Signal::TERM, Signal::INT] {
+        let mut lab = Command::new(DOLIUM)
+            .args(["lab", "run", "zhang14-memory", "--quick", "--stores", "spark", "--out"])
+            .arg(folder.join("out"))
+            .env("PATH", &path)
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .spawn()
+            .unwrap();
+        wait_until("the program in Spark's place", || sleeping() == 3);
+        kill_process(Pid::from_raw(lab.id() as i32).unwrap(), signal).unwrap();
+        lab.wait().unwrap();
+        wait_until("the end of its processes", || sleeping() == 0);
+        assert_eq!(left(lab.id()), Vec::<String>::new());
+    }
+    let _ = fs::remove_dir_all(&folder);
 }
 
 #[test]

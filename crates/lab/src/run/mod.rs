@@ -24,6 +24,7 @@ mod records;
 pub mod results;
 mod servers;
 mod swap;
+mod tree;
 pub mod visit;
 mod watch;
 

@@ -2,7 +2,6 @@
 //! when the user asks to stop.
 
 use std::fs::{self, File};
-use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -11,7 +10,9 @@ use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Signal, kill_process_group};
 
+use super::tree;
 use crate::LabError;
+use crate::stores::tie;
 
 const STEP: Duration = Duration::from_millis(20);
 /// Tells apart what several programs say.
@@ -33,19 +34,18 @@ pub struct Said {
 }
 
 impl Program {
-    /// Starts it in a process group of its own.
+    /// Starts it in a process group of its own, to be killed when this thread ends.
     pub fn start(command: &mut Command, directory: &Path) -> Result<Self, LabError> {
         let name = command.get_program().to_string_lossy().into_owned();
         let failed = |error| LabError::system(format!("run {name}"), error);
         let number = NUMBER.fetch_add(1, Ordering::Relaxed);
         let said = ["out", "err"].map(|kind| directory.join(format!("program-{number}.{kind}")));
-        let child = command
+        command
             .stdin(Stdio::null())
             .stdout(File::create(&said[0]).map_err(failed)?)
-            .stderr(File::create(&said[1]).map_err(failed)?)
-            .process_group(0)
-            .spawn()
-            .map_err(failed)?;
+            .stderr(File::create(&said[1]).map_err(failed)?);
+        tie(command, Vec::new());
+        let child = command.spawn().map_err(failed)?;
         Ok(Self { child, said, ended: false })
     }
 
@@ -75,8 +75,10 @@ impl Program {
 impl Drop for Program {
     fn drop(&mut self) {
         if !self.ended {
+            tree::end(self.child.id());
+            // What lost its parent on the way is known by its group only.
             if let Some(group) = Pid::from_raw(self.child.id().cast_signed()) {
-                // One that has ended by itself meanwhile needs no end.
+                // An error means that nobody is left.
                 let _ = kill_process_group(group, Signal::KILL);
             }
             let _ = self.child.wait();
@@ -106,5 +108,37 @@ mod tests {
         let ended = Program::start(&mut slow, &directory).unwrap();
         assert!(ended.finish(Duration::from_millis(100)).is_err());
         assert!(begun.elapsed() < Duration::from_secs(20));
+    }
+
+    /// Spark's workers are in a group of their own. A run that was ended while Spark computed left
+    /// them behind.
+    #[test]
+    fn an_ended_program_takes_other_groups_and_orphans_along() {
+        let directory = std::env::temp_dir();
+        let mut shell = Command::new("sh");
+        // One in a session of its own and its child; one whose parent ends at once.
+        let script = "setsid sh -c 'sleep 100 & echo $! $$; wait' & sh -c 'sleep 100 & echo $!'";
+        shell.args(["-c", &format!("{script}; sleep 100")]);
+        let program = Program::start(&mut shell, &directory).unwrap();
+        let begun = Instant::now();
+        let pids = loop {
+            let said = fs::read_to_string(&program.said[0]).unwrap();
+            let pids: Vec<u32> = said.split_whitespace().flat_map(str::parse).collect();
+            if pids.len() == 3 {
+                break pids;
+            }
+            assert!(begun.elapsed() < Duration::from_secs(20), "they said {said:?}");
+            thread::sleep(STEP);
+        };
+        drop(program);
+        let runs = |pid: &u32| {
+            let stat = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
+            // Nobody may have waited for it yet.
+            stat.rsplit_once(')').is_some_and(|(_, rest)| !rest.starts_with(" Z"))
+        };
+        while pids.iter().any(runs) {
+            assert!(begun.elapsed() < Duration::from_secs(20), "of {pids:?} some are left");
+            thread::sleep(STEP);
+        }
     }
 }
