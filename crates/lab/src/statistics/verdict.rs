@@ -18,7 +18,7 @@ const STARTS_DIFFER: f64 = 0.005;
 
 /// Two runs of one program that were measured against the same reference differ by this share: the
 /// machine's moods do not slow the reference exactly as they slow a store.
-const RUNS_DIFFER: f64 = 0.01;
+const RUNS_DIFFER: f64 = 0.03;
 
 /// What the machine's loop of fixed work does not tell of its speed may be as much again.
 const DRIFT_MARGIN: f64 = 2.0;
@@ -221,6 +221,17 @@ mod tests {
         };
         let (found, right) = (count(1.03, Verdict::More), count(1.0, Verdict::NoDifference));
         assert!(found >= 285 && right >= 285, "{found} and {right} of 300");
+    }
+
+    /// Of 19 pairs of runs of one server 5 were told apart when only one percent was allowed for.
+    #[test]
+    fn two_runs_may_differ_by_what_slows_their_reference_otherwise() {
+        let run = |cost: f64| -> Vec<f64> {
+            (0..10).map(|n| cost * (1.0 + f64::from(n) / 1000.0)).collect()
+        };
+        let verdict = |cost: f64| Judgement::referred(&run(cost), &run(1.0), 1).verdict;
+        assert_eq!([0.975, 1.025].map(verdict), [Verdict::NoDifference; 2]);
+        assert_eq!([0.94, 1.05].map(verdict), [Verdict::Less, Verdict::More]);
     }
 
     #[test]

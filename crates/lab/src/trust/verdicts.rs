@@ -53,6 +53,9 @@ pub struct Trial {
     pub rate: Judgement,
     /// Against the trial before.
     pub apart: Option<Judgement>,
+    /// Server CPU an operation of both, as multiples of the reference's, round by round.
+    pub first: Vec<f64>,
+    pub second: Vec<f64>,
 }
 
 /// The outcome.
@@ -82,19 +85,21 @@ impl Rounds {
             turns: judge(&self.second, &self.first, |visit| &visit.turns_server_us),
             rate: judge(&self.second, &self.first, |visit| &visit.turns_rate),
             apart,
+            first: self.referred(&self.first),
+            second: self.referred(&self.second),
         }
+    }
+
+    fn referred(&self, visits: &[Visit]) -> Vec<f64> {
+        let pairs = visits.iter().zip(&self.reference);
+        pairs
+            .map(|(one, other)| round_ratio(&one.turns_server_us, &other.turns_server_us))
+            .collect()
     }
 
     /// Against others that were measured before.
     fn apart(&self, before: &Self) -> Judgement {
-        let ratios = |visits: &[Visit], reference: &[Visit]| -> Vec<f64> {
-            let pairs = visits.iter().zip(reference);
-            pairs
-                .map(|(one, other)| round_ratio(&one.turns_server_us, &other.turns_server_us))
-                .collect()
-        };
-        let now = ratios(&self.second, &self.reference);
-        Judgement::referred(&now, &ratios(&before.first, &before.reference), 1)
+        Judgement::referred(&self.referred(&self.second), &before.referred(&before.first), 1)
     }
 }
 
