@@ -4,6 +4,7 @@ use std::fs;
 use std::path::PathBuf;
 
 use dolium_lab::experiment::catalogue;
+use dolium_lab::experiment::cuts::cuts;
 use dolium_lab::report::{self, markdown};
 
 fn root() -> PathBuf {
@@ -29,7 +30,8 @@ fn every_experiment_of_a_study_has_a_run_that_is_kept() {
             assert!(names.contains(&experiment.name.as_str()), "{} is not kept", experiment.name);
         }
     }
-    for results in &kept {
+    let full = report::read(&root().join("lab/results/full")).unwrap();
+    for results in kept.iter().chain(&full) {
         assert!(!results.interrupted, "{} did not run to its end", results.experiment.name);
         assert!(!results.points.is_empty(), "{} found nothing", results.experiment.name);
     }
@@ -45,8 +47,23 @@ fn the_page_on_performance_is_what_the_kept_runs_make() {
 
 #[test]
 fn every_kept_figure_is_readable_without_the_lab() {
-    let text = document("lab/results/README.md");
-    let made = markdown::put(&text, &markdown::text(&kept())).unwrap();
-    let command = "dolium lab report lab/results --markdown --into lab/results/README.md";
-    assert!(text == made, "lab/results/README.md is not what the runs say: {command}");
+    for place in ["lab/results", "lab/results/full"] {
+        let page = format!("{place}/README.md");
+        let text = document(&page);
+        let all = report::read(&root().join(place)).unwrap();
+        let made = markdown::put(&text, &markdown::text(&all)).unwrap();
+        let command = format!("dolium lab report {place} --markdown --into {page}");
+        assert!(text == made, "{page} is not what the runs say: {command}");
+    }
+}
+
+/// What is said to have been run at the published scale was cut in nothing but rounds.
+#[test]
+fn runs_at_the_published_scale_lack_rounds_at_most() {
+    for results in report::read(&root().join("lab/results/full")).unwrap() {
+        let name = &results.experiment.name;
+        let lacks = cuts(&results.experiment);
+        let others: Vec<_> = lacks.iter().filter(|cut| !cut.ends_with(" repetitions")).collect();
+        assert!(others.is_empty(), "{name} lacks {others:?}");
+    }
 }
