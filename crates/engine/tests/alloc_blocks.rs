@@ -1,20 +1,11 @@
 //! Blocks never overlap, whoever allocates and frees them, and the limit holds.
 
-use dolium_engine::alloc::{Allocator, PageKind, SessionSlot, block_bytes};
-use dolium_engine::arena::{Arena, ArenaOptions, Ref};
-use std::sync::{Arc, mpsc};
+mod small_arenas;
 
-fn allocator(max_bytes: u64) -> Allocator {
-    let options = ArenaOptions {
-        max_bytes,
-        journal_bytes: 4096,
-        shards: 16,
-        databases: 1,
-        hash_seed: [1, 2],
-        uuid: [3, 4],
-    };
-    Allocator::new(Arc::new(Arena::create(&options).unwrap()))
-}
+use dolium_engine::alloc::{Allocator, PageKind, SessionSlot, block_bytes};
+use dolium_engine::arena::Ref;
+use small_arenas::allocator;
+use std::sync::mpsc;
 
 struct Random(u64);
 impl Random {

@@ -1,8 +1,10 @@
 //! Large blocks lie at the lowest place there is, whatever their lengths and wherever extents end.
 
-use dolium_engine::alloc::{Allocator, PageKind};
-use dolium_engine::arena::{Arena, ArenaOptions, Ref};
-use std::sync::Arc;
+mod small_arenas;
+
+use dolium_engine::alloc::PageKind;
+use dolium_engine::arena::Ref;
+use small_arenas::allocator;
 
 const UNIT: usize = 16 << 10;
 /// 48 KiB, the shortest run.
@@ -27,15 +29,7 @@ fn lowest(used: &[bool], units: usize) -> Option<usize> {
 
 #[test]
 fn a_run_takes_the_lowest_place_that_is_long_enough() {
-    let options = ArenaOptions {
-        max_bytes: 64 << 20,
-        journal_bytes: 4096,
-        shards: 16,
-        databases: 1,
-        hash_seed: [1, 2],
-        uuid: [3, 4],
-    };
-    let allocator = Allocator::new(Arc::new(Arena::create(&options).expect("an arena")));
+    let allocator = allocator(64 << 20);
     let slot = allocator.claim(1).expect("a slot");
     let first_unit = |block: Ref| {
         let from_data = block.offset() - allocator.arena().layout().data_at;

@@ -2,23 +2,13 @@
 
 #![cfg(not(miri))]
 
+mod small_arenas;
+
 use dolium_engine::alloc::statistics::{counters_sum, histogram_sum};
 use dolium_engine::alloc::{Allocator, Drain, PageKind, SessionSlot};
-use dolium_engine::arena::{Arena, ArenaOptions, ArenaView, Ref};
+use dolium_engine::arena::{ArenaView, Ref};
+use small_arenas::allocator;
 use std::collections::HashMap;
-use std::sync::Arc;
-
-fn allocator(max_bytes: u64) -> Allocator {
-    let options = ArenaOptions {
-        max_bytes,
-        journal_bytes: 4096,
-        shards: 16,
-        databases: 1,
-        hash_seed: [1, 2],
-        uuid: [3, 4],
-    };
-    Allocator::new(Arc::new(Arena::create(&options).unwrap()))
-}
 
 const ITEM: PageKind = PageKind::Item;
 

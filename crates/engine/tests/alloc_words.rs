@@ -1,24 +1,15 @@
 //! Bytes copied into and out of the arena at every alignment, against a plain array.
 
+mod small_arenas;
+
 use dolium_engine::arena::layout::{REACH, RUN_MAX};
 use dolium_engine::arena::{Arena, ArenaOptions, ArenaView};
+use small_arenas::{arena, options};
 use std::sync::atomic::Ordering;
-
-fn arena() -> Arena {
-    Arena::create(&ArenaOptions {
-        max_bytes: 4 << 20,
-        journal_bytes: 4096,
-        shards: 16,
-        databases: 1,
-        hash_seed: [1, 2],
-        uuid: [3, 4],
-    })
-    .unwrap()
-}
 
 #[test]
 fn bytes_come_back_from_any_place_and_neighbours_are_kept() {
-    let arena = arena();
+    let arena = arena(4 << 20);
     let base = arena.layout().session(0);
     assert!(arena.commit_fixed(base, 4096));
     let mut model = vec![0u8; 256];
@@ -50,7 +41,7 @@ fn bytes_come_back_from_any_place_and_neighbours_are_kept() {
 
 #[test]
 fn the_last_bytes_of_the_arena_can_be_reached() {
-    let arena = arena();
+    let arena = arena(4 << 20);
     let len = arena.layout().len;
     let mut out = Vec::new();
     for n in 0..20 {
@@ -62,14 +53,7 @@ fn the_last_bytes_of_the_arena_can_be_reached() {
 #[test]
 #[cfg_attr(miri, ignore = "memory is no larger than it must be there")]
 fn an_arena_beyond_all_references_is_refused() {
-    let options = ArenaOptions {
-        max_bytes: 4 << 20,
-        journal_bytes: REACH,
-        shards: 16,
-        databases: 1,
-        hash_seed: [1, 2],
-        uuid: [3, 4],
-    };
+    let options = ArenaOptions { journal_bytes: REACH, ..options(4 << 20) };
     assert!(Arena::create(&options).is_err());
 }
 
@@ -77,7 +61,7 @@ fn an_arena_beyond_all_references_is_refused() {
 #[test]
 #[cfg_attr(miri, ignore = "memory is no larger than it must be there")]
 fn beyond_the_arena_there_are_zeros_and_nothing_else() {
-    let arena = arena();
+    let arena = arena(4 << 20);
     let len = arena.layout().len;
     arena.copy_in(len - 8, &[7; 8]);
     let mut out = Vec::new();
@@ -95,7 +79,7 @@ fn beyond_the_arena_there_are_zeros_and_nothing_else() {
 #[test]
 #[cfg_attr(miri, ignore = "needs a second mapping of a memory file")]
 fn a_view_sees_what_the_owner_writes_and_refuses_other_files() {
-    let arena = arena();
+    let arena = arena(4 << 20);
     let view = ArenaView::open(arena.read_only_fd().unwrap()).unwrap();
     assert_eq!(view.layout(), arena.layout());
     let at = 2048;
