@@ -2,6 +2,7 @@
 
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use std::fs;
+use std::path::Path;
 
 /// Bytes of one field of /proc/self/status, which counts in KiB.
 fn status_bytes(field: &str) -> u64 {
@@ -19,14 +20,46 @@ pub fn peak_bytes() -> u64 {
     status_bytes("VmHWM")
 }
 
-/// Memory of the machine, or of the control group where that is less.
+/// Memory of the machine, or of the control groups that this process is in where that is less.
 pub fn machine_bytes() -> u64 {
     let text = fs::read_to_string("/proc/meminfo").unwrap_or_default();
     let total = text.lines().find_map(|line| line.strip_prefix("MemTotal:"));
     let kib = total.and_then(|rest| rest.split_whitespace().next()?.parse::<u64>().ok());
     let machine = kib.map_or(u64::MAX, |kib| kib * 1024);
-    let group = fs::read_to_string("/sys/fs/cgroup/memory.max").unwrap_or_default();
-    group.trim().parse::<u64>().map_or(machine, |group| group.min(machine))
+    let groups = fs::read_to_string("/proc/self/cgroup").unwrap_or_default();
+    machine.min(group_bytes(&groups, |file| fs::read_to_string(file).ok()))
+}
+
+/// Least limit of the control groups in `groups` (/proc/self/cgroup) and of all above them.
+///
+/// ```text
+/// 4:memory:/service     version 1: the directory of that controller
+/// 0::/service           version 2
+/// ```
+fn group_bytes(groups: &str, read: impl Fn(&Path) -> Option<String>) -> u64 {
+    let mut least = u64::MAX;
+    for group in groups.lines() {
+        let mut parts = group.splitn(3, ':');
+        let (Some(number), Some(names), Some(path)) = (parts.next(), parts.next(), parts.next())
+        else {
+            continue;
+        };
+        let (root, file) = if names.split(',').any(|name| name == "memory") {
+            ("/sys/fs/cgroup/memory", "memory.limit_in_bytes")
+        } else if number == "0" {
+            ("/sys/fs/cgroup", "memory.max")
+        } else {
+            continue;
+        };
+        // A container may see its own group at the root, and its path is then one from outside.
+        for above in Path::new(path.trim_start_matches('/')).ancestors() {
+            let limit = read(&Path::new(root).join(above).join(file));
+            // Without a limit version 2 says "max", version 1 a number above every memory.
+            let limit = limit.and_then(|text| text.trim().parse::<u64>().ok());
+            least = limit.map_or(least, |limit| limit.min(least));
+        }
+    }
+    least
 }
 
 /// Processor seconds of the whole process: (user, system).
@@ -70,5 +103,38 @@ pub fn pin_to(core: usize) {
     set.set(core);
     if let Err(error) = rustix::thread::sched_setaffinity(None, &set) {
         tracing::warn!(core, %error, "a thread could not be kept on its core");
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn of(groups: &str, files: &[(&str, &str)]) -> u64 {
+        let read = |file: &Path| {
+            let found = files.iter().find(|(name, _)| Path::new(name) == file);
+            found.map(|(_, text)| text.to_string())
+        };
+        group_bytes(groups, read)
+    }
+
+    #[test]
+    fn the_least_limit_of_all_groups_above_counts() {
+        let second = [
+            ("/sys/fs/cgroup/a/b/memory.max", "max\n"),
+            ("/sys/fs/cgroup/a/memory.max", "5000\n"),
+            ("/sys/fs/cgroup/memory.max", "9000\n"),
+        ];
+        assert_eq!(of("0::/a/b\n", &second), 5000);
+        assert_eq!(of("0::/\n", &second), 9000);
+        // A path from outside of a container, whose own group is the root.
+        assert_eq!(of("0::/docker/1234\n", &second), 9000);
+        let first = [
+            ("/sys/fs/cgroup/memory/s/memory.limit_in_bytes", "7000\n"),
+            ("/sys/fs/cgroup/memory/memory.limit_in_bytes", "9223372036854771712\n"),
+        ];
+        assert_eq!(of("9:name=systemd:/\n5:cpu,memory:/s\n0::/\n", &first), 7000);
+        assert_eq!(of("5:cpu:/s\n", &first), u64::MAX);
+        assert_eq!(of("", &[]), u64::MAX);
     }
 }
