@@ -11,6 +11,14 @@ pub const ASSUMED_L2_BYTES: usize = 1 << 20;
 pub const POOL_MAX_BYTES: usize = 2 << 30;
 /// Bytes taken from a socket in one call. Large enough for a deep pipeline of small replies.
 pub const RECEIVE_BYTES: usize = 256 << 10;
+/// Most connections of one thread that an io_uring is asked over, and most of its buffers: the table
+/// of them takes a page.
+pub const RING_CONNECTIONS: usize = 256;
+/// Most bytes that a turn asks for or is answered with over a ring. Its buffers are used in turn: what
+/// is larger is received cheaper into one buffer that stays in the cache.
+pub const RING_TURN_BYTES: usize = 4 << 10;
+/// Shortest window for which a ring is made: making it and ending it takes part of a millisecond.
+pub const RING_WINDOW: Duration = Duration::from_millis(200);
 /// Events taken from epoll in one call.
 pub const EVENTS_PER_WAIT: usize = 256;
 /// Bytes of SET requests in flight while loading keys. Small enough that the replies to them can
@@ -56,10 +64,11 @@ pub const NULL_URING_CONNECTIONS: usize = 1024;
 pub const TURN: Duration = Duration::from_millis(20);
 /// A turn lasts until every connection has been answered about so many times, however slow it is.
 pub const TURN_ANSWERS: f64 = 20.0;
-/// Of so many connections of a closed loop the latencies of one are kept, if that leaves enough.
-pub const TIMED_STEP: usize = 6;
+/// Of so many connections of a closed loop the latencies of one are kept, if that leaves enough. A prime:
+/// a server that deals connections out to its threads has timed ones on all of them.
+pub const TIMED_STEP: usize = 11;
 /// Fewest connections whose latencies are kept in place of all.
-pub const TIMED_LEAST: usize = 8;
+pub const TIMED_LEAST: usize = 4;
 /// Replies that a closed loop reads before it asks again on all their connections: a server that
 /// is woken for one request finds the others.
 pub const READ_BEFORE_ASKING: usize = 8;

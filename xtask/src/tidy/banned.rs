@@ -35,6 +35,7 @@ const BANS: &[Ban] = &[
             "crates/engine/",
             "crates/attach/",
             "crates/lab/src/misses/memory.rs",
+            "crates/lab/src/generator/ring/mod.rs",
             "crates/lab/src/null/uring.rs",
             "crates/lab/src/stores/process.rs",
         ],

@@ -12,12 +12,29 @@
 
 use std::io::IoSliceMut;
 use std::os::fd::{AsRawFd, OwnedFd};
+use std::ptr::null_mut;
 
 use nix::sys::socket::{ControlMessageOwned, MsgFlags, recvmsg, setsockopt, sockopt};
 use nix::sys::time::TimeSpec;
 use rustix::io::Errno;
 
 use crate::clock::Clock;
+
+/// Bytes of a note as it comes with a message.
+pub(super) const NOTE_BYTES: usize = 32;
+
+/// A message header that names nothing but room for a note.
+pub(super) fn noting() -> libc::msghdr {
+    libc::msghdr {
+        msg_name: null_mut(),
+        msg_namelen: 0,
+        msg_iov: null_mut(),
+        msg_iovlen: 0,
+        msg_control: null_mut(),
+        msg_controllen: NOTE_BYTES,
+        msg_flags: 0,
+    }
+}
 
 /// Asks the kernel to note when packets of `socket` come in. A socket that cannot has no notes.
 pub(super) fn note(socket: &OwnedFd) {
@@ -61,12 +78,32 @@ impl Arrivals {
         if let Some(ControlMessageOwned::ScmTimestampns(time)) =
             got.cmsgs().ok().and_then(|mut notes| notes.next())
         {
-            let day =
-                time.tv_sec().cast_unsigned() * 1_000_000_000 + time.tv_nsec().cast_unsigned();
-            at = day.checked_sub(self.zero);
+            at = since(self.zero, time.tv_sec(), time.tv_nsec());
         }
         Ok((got.bytes, at))
     }
+
+    /// What a note says that was received without a parser: its length, its kind, the time.
+    ///
+    /// ```text
+    /// | length 8 | level 4 | kind 4 | seconds 8 | nanoseconds 8 |
+    /// ```
+    pub fn of_note(&self, note: &[u8]) -> Option<u64> {
+        let (head, time) = note.split_first_chunk::<16>()?;
+        let int = |at: usize| Some(i32::from_ne_bytes(*head[at..].first_chunk()?));
+        if (int(8)?, int(12)?) != (libc::SOL_SOCKET, libc::SCM_TIMESTAMPNS) {
+            return None;
+        }
+        let (seconds, rest) = time.split_first_chunk()?;
+        let (seconds, nanoseconds) = (*seconds, *rest.first_chunk()?);
+        since(self.zero, i64::from_ne_bytes(seconds), i64::from_ne_bytes(nanoseconds))
+    }
+}
+
+/// An instant of the day's clock, by one that read zero at `zero` of it.
+fn since(zero: u64, seconds: i64, nanoseconds: i64) -> Option<u64> {
+    let day = seconds.cast_unsigned() * 1_000_000_000 + nanoseconds.cast_unsigned();
+    day.checked_sub(zero)
 }
 
 #[cfg(test)]

@@ -125,6 +125,14 @@ impl Connection {
         if self.unsent > 1 { Ok(true) } else { self.flush(pool) }
     }
 
+    /// The bytes of the next turn, whose latency counts from `now`, for a caller that sends them whole.
+    #[inline]
+    pub fn turn<'p>(&mut self, pool: &'p RequestPool, now: u64) -> &'p [u8] {
+        let slice = self.walk.step();
+        self.outstanding.push_back(Turn { since: now, sent: now, slice });
+        pool.slice(slice, self.pipeline)
+    }
+
     /// The first and the last byte of what it asks next, mixed: a short slice lies in two cache lines
     /// at most, a long one is fetched ahead by the processor while it is copied.
     #[inline]
@@ -202,6 +210,23 @@ impl Connection {
             self.count(pool, &buffer[..held + got], verify, &mut |turn| finished(turn, at))?;
         seen.more = more;
         Ok(seen)
+    }
+
+    /// Counts what was received for it. `finished` gets each turn whose last reply has come.
+    #[inline]
+    pub fn take(
+        &mut self,
+        pool: &RequestPool,
+        bytes: &[u8],
+        verify: bool,
+        mut finished: impl FnMut(Turn),
+    ) -> Result<Received, LabError> {
+        if self.carry.is_empty() {
+            return self.count(pool, bytes, verify, &mut finished);
+        }
+        let mut all = std::mem::take(&mut self.carry);
+        all.extend_from_slice(bytes);
+        self.count(pool, &all, verify, &mut finished)
     }
 
     #[inline]

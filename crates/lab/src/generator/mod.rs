@@ -11,11 +11,14 @@
 //! and CPU times of both sides are sampled at the same two instants.
 
 mod arrival;
+mod closed;
 mod connection;
 mod link;
+mod open;
 mod poller;
 mod preload;
 mod reply;
+mod ring;
 mod run;
 mod series;
 mod stream;
@@ -136,6 +139,8 @@ pub struct LoadReport {
     /// When the first request was due, and the instants between which everything was counted.
     pub begun: Instant,
     pub window: (Instant, Instant),
+    /// Whether all threads asked by io_uring; else by a call for each send and each receive.
+    pub by_ring: bool,
 }
 
 impl LoadReport {

@@ -6,7 +6,8 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use super::connection::{Connection, Fresh};
-use super::worker::{self, Gauge, MEASURING, STOPPING, Schedule, Shared, Tally, WARMING};
+use super::open::Schedule;
+use super::worker::{self, Gauge, MEASURING, STOPPING, Shared, Tally, WARMING};
 use super::{LoadReport, LoadSpec, Pace, Target, arrival, histogram, series};
 use crate::LabError;
 use crate::clock::Clock;
@@ -236,6 +237,7 @@ fn report(begun: Instant, first: Sample, last: Sample, tallies: Vec<Tally>) -> L
         window: (first.at, last.at),
         all_operations: 0,
         all_server_ns: None,
+        by_ring: tallies.iter().all(|tally| tally.by_ring),
         server_cpu_ns: last.server_ns.zip(first.server_ns).map(|(b, a)| b.saturating_sub(a)),
     };
     for tally in tallies {

@@ -1,0 +1,122 @@
+//! The closed loop over a ring: as over a poller, but for how requests go and replies come.
+
+use super::{Event, Ring};
+use crate::LabError;
+use crate::generator::closed::fetch_next;
+use crate::generator::connection::{Connection, Received};
+use crate::generator::worker::{MEASURING, STOPPING, Worker};
+use crate::limits::{DRAIN, SILENCE};
+
+/// Asks over all connections until told to stop and all are answered.
+pub(in crate::generator) fn run<'p>(
+    worker: &mut Worker<'p>,
+    connections: &mut [Connection],
+    ring: Ring<'p>,
+) -> Result<(), LabError> {
+    Loop { worker, ring, answered: Vec::new() }.run(connections)
+}
+
+struct Loop<'w, 'p> {
+    worker: &'w mut Worker<'p>,
+    ring: Ring<'p>,
+    /// Connections that are to be asked again.
+    answered: Vec<usize>,
+}
+
+impl Loop<'_, '_> {
+    fn run(&mut self, connections: &mut [Connection]) -> Result<(), LabError> {
+        self.answered.extend(0..connections.len());
+        self.worker.turns_outstanding = connections.len();
+        self.ask(connections)?;
+        let shared = self.worker.shared;
+        let mut stop_at = u64::MAX;
+        while self.worker.turns_outstanding > 0 {
+            let events = self.ring.wait(SILENCE)?;
+            let phase = shared.phase();
+            if phase == STOPPING && stop_at == u64::MAX {
+                stop_at = shared.clock.now() + DRAIN.as_nanos() as u64;
+            }
+            if events == 0 {
+                return Err(LabError::Silent { seconds: SILENCE.as_secs() });
+            }
+            for number in 0..events {
+                let event = self.ring.event(number);
+                if let Some(index) = self.receive(connections, event, phase == MEASURING)? {
+                    if phase == STOPPING {
+                        self.worker.turns_outstanding -= 1;
+                    } else {
+                        self.answered.push(index);
+                    }
+                }
+            }
+            fetch_next(connections, &self.answered, shared.pool);
+            self.ask(connections)?;
+            if stop_at != u64::MAX && shared.clock.now() > stop_at {
+                return Ok(());
+            }
+        }
+        Ok(())
+    }
+
+    /// Asks again on all that were answered, in that order: a request whose time is kept goes behind
+    /// what is queued, and by itself.
+    fn ask(&mut self, connections: &mut [Connection]) -> Result<(), LabError> {
+        let shared = self.worker.shared;
+        for index in self.answered.drain(..) {
+            let connection = &mut connections[index];
+            if !connection.timed {
+                self.ring.send(index, connection.turn(shared.pool, 0))?;
+                continue;
+            }
+            self.ring.submit()?;
+            self.ring.send(index, connection.turn(shared.pool, shared.clock.now()))?;
+            self.ring.submit()?;
+        }
+        Ok(())
+    }
+
+    /// Takes in what an event brought; returns the connection if all that it asked is answered now.
+    #[inline]
+    fn receive(
+        &mut self,
+        connections: &mut [Connection],
+        event: Event,
+        measuring: bool,
+    ) -> Result<Option<usize>, LabError> {
+        let (index, buffer, len, armed) = match event {
+            Event::Came { index, buffer, len, armed } => (index, buffer, len, armed),
+            Event::Starved { index } => {
+                self.ring.arm(index, connections[index].timed)?;
+                return Ok(None);
+            }
+            Event::Closed { index } => return Err(connections[index].link.closed()),
+            Event::Failed { index, doing, error } => {
+                return Err(connections[index].link.failed(doing, error));
+            }
+        };
+        let connection = &mut connections[index];
+        let mut done = None;
+        let shared = self.worker.shared;
+        let verify = shared.spec.verify;
+        let got: Received = if connection.timed {
+            let noted = self.ring.noted(buffer, len);
+            let (bytes, note) = noted.ok_or_else(|| connection.link.closed())?;
+            if bytes.is_empty() {
+                return Err(connection.link.closed());
+            }
+            let at = self.worker.arrivals.of_note(note);
+            connection.take(shared.pool, bytes, verify, |turn| done = Some((turn, at)))?
+        } else {
+            let bytes = self.ring.bytes(buffer, len);
+            connection.take(shared.pool, bytes, verify, |turn| done = Some((turn, None)))?
+        };
+        self.ring.give_back(buffer);
+        if !armed {
+            self.ring.arm(index, connection.timed)?;
+        }
+        self.worker.note(got.replies, got.misses);
+        let Some((turn, at)) = done else { return Ok(None) };
+        self.worker.keep(connection.timed, turn, at, measuring);
+        Ok(Some(index))
+    }
+}

@@ -1,0 +1,110 @@
+//! The generator's ring against the same servers as its poller: it counts right, notices wrong
+//! answers, and says so when a server goes away. These tests need a kernel of 6.15 or younger that
+//! lets them have an io_uring; the generator itself does without one elsewhere.
+
+mod servers;
+
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::Duration;
+
+use dolium_lab::LabError;
+use dolium_lab::generator::{self, LoadSpec, Side, Target, take_turns};
+use dolium_lab::workload::{Mix, Protocol, RequestPool, Workload};
+
+use servers::{Answer, ask, corrupting, memcached, refusing, resp, server, workload};
+
+/// So many connections that the latencies of few are kept, asked for long enough.
+fn spec(target: &Target) -> LoadSpec {
+    LoadSpec {
+        connections: 50,
+        warm_up: Duration::from_millis(20),
+        window: Duration::from_millis(250),
+        ..LoadSpec::plain(target.clone())
+    }
+}
+
+#[test]
+fn every_value_is_found_and_right_over_a_ring() {
+    for (protocol, answer) in
+        [(Protocol::Resp, resp as Answer), (Protocol::Memcached, memcached as Answer)]
+    {
+        let target = server(answer, None);
+        generator::preload(&target, &workload(protocol, Mix::Set), |_| {}).unwrap();
+        for mix in [Mix::Get, Mix::Set] {
+            for (pipeline, threads, verify) in [(1, 1, false), (7, 2, true), (20, 1, false)] {
+                let how = LoadSpec { pipeline, threads, verify, ..spec(&target) };
+                let report = ask(&how, &workload(protocol, mix.clone())).unwrap();
+                assert!(report.by_ring, "{protocol:?} {mix:?} {pipeline}");
+                assert!(report.operations > 100, "{protocol:?}: {}", report.operations);
+                assert_eq!(report.misses, 0);
+                assert!(!report.latency.is_empty());
+            }
+        }
+    }
+}
+
+#[test]
+fn what_a_ring_does_not_serve_is_asked_with_calls() {
+    let target = server(resp, None);
+    let gets = workload(Protocol::Resp, Mix::Get);
+    let by_ring = |how: LoadSpec, asked: &Workload| ask(&how, asked).unwrap().by_ring;
+    assert!(by_ring(spec(&target), &gets));
+    let large = Workload { value_bytes: 5_000.into(), ..gets.clone() };
+    assert!(!by_ring(spec(&target), &large), "large replies");
+    let few = LoadSpec { connections: 20, ..spec(&target) };
+    assert!(!by_ring(few, &gets), "every latency is kept");
+    let many = LoadSpec { connections: 300, ..spec(&target) };
+    assert!(!by_ring(many, &gets), "more connections than buffers");
+    let turn = LoadSpec { window: Duration::from_millis(20), ..spec(&target) };
+    assert!(!by_ring(turn, &gets), "a short turn");
+}
+
+#[test]
+fn a_ring_counts_misses_notices_a_wrong_byte_and_repeats_a_refusal() {
+    let gets = workload(Protocol::Resp, Mix::Get);
+    let empty = ask(&spec(&server(resp, None)), &gets).unwrap();
+    // Misses count from the first request, operations in the window only.
+    assert!(empty.by_ring && empty.operations > 100, "{}", empty.operations);
+    assert!(empty.misses >= empty.operations, "{}", empty.misses);
+    let target = server(corrupting, None);
+    generator::preload(&target, &workload(Protocol::Resp, Mix::Set), |_| {}).unwrap();
+    let outcome = ask(&LoadSpec { verify: true, ..spec(&target) }, &gets);
+    assert!(matches!(outcome, Err(LabError::WrongValue { .. })), "{outcome:?}");
+    let outcome = ask(&spec(&server(refusing, None)), &gets);
+    assert!(matches!(&outcome, Err(LabError::Refused { reply }) if reply.contains("OOM no room")));
+}
+
+/// As `resp`, until it has answered a thousand times: then the thread that talks ends.
+fn dying(input: &[u8], store: &mut HashMap<Vec<u8>, Vec<u8>>, output: &mut Vec<u8>) -> usize {
+    static ANSWERED: AtomicU32 = AtomicU32::new(0);
+    assert!(ANSWERED.fetch_add(1, Ordering::Relaxed) < 1_000, "a server dies, as it was told");
+    resp(input, store, output)
+}
+
+#[test]
+fn a_server_that_hangs_up_ends_a_ring_with_its_sentence() {
+    let outcome = ask(&spec(&server(dying, None)), &workload(Protocol::Resp, Mix::Get));
+    assert!(matches!(outcome, Err(LabError::Closed)), "{outcome:?}");
+}
+
+/// The warm-up goes by a ring and the turns by epoll, over the same connections.
+#[test]
+fn connections_of_a_ring_are_asked_with_calls_afterwards() {
+    let target = server(resp, None);
+    let gets = workload(Protocol::Resp, Mix::Get);
+    generator::preload(&target, &workload(Protocol::Resp, Mix::Set), |_| {}).unwrap();
+    let pool = RequestPool::build(&gets).unwrap();
+    let how = LoadSpec {
+        verify: true,
+        warm_up: Duration::from_millis(250),
+        window: Duration::from_millis(100),
+        ..spec(&target)
+    };
+    let mut sides = [Side::open(how, &pool).unwrap()];
+    let turns = take_turns(&mut sides, 0, |_, _| {}).unwrap();
+    assert!(turns[0].len() > 1, "one turn only");
+    for turn in &turns[0] {
+        assert!(!turn.by_ring && turn.operations > 0 && turn.misses == 0, "{turn:?}");
+    }
+}
