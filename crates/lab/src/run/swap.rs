@@ -5,7 +5,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::atomic::{AtomicU32, Ordering};
-use std::thread;
+use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
+use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
 use super::program::Program;
@@ -21,6 +22,8 @@ const SWAP_DIRECTORY: &str = "/var/tmp";
 const V2_FILE: &str = "memory.max";
 /// Making a swap file takes no longer than this.
 const MAKING: Duration = Duration::from_secs(600);
+/// How often the group's statistics are read.
+const COUNTING: Duration = Duration::from_millis(100);
 const SWAPOFF_TRIES: usize = 20;
 const SWAPOFF_PAUSE: Duration = Duration::from_millis(250);
 /// Tells apart the limits of one run.
@@ -33,6 +36,7 @@ pub struct Limit {
     root: PathBuf,
     swap: PathBuf,
     pub bytes: f64,
+    _counting: Counting,
     /// Does what `drop` does when this program cannot.
     _guard: Guard,
 }
@@ -53,7 +57,8 @@ impl Limit {
         fs::create_dir_all(&group)
             .map_err(|error| LabError::system("make a cgroup (are you root?)", error))?;
         // From here on dropping puts everything back.
-        let limit = Self { group, file, root, swap, bytes, _guard: guard };
+        let counting = Counting::of(group.join("memory.stat"));
+        let limit = Self { group, file, root, swap, bytes, _counting: counting, _guard: guard };
         let write = |file: &str, text: String| {
             let doing = format!("limit memory by {}", limit.group.join(file).display());
             fs::write(limit.group.join(file), text).map_err(|error| LabError::system(doing, error))
@@ -117,6 +122,35 @@ impl Drop for Limit {
             let _ = fs::remove_file(&self.swap);
         }
         let _ = fs::remove_dir(&self.group);
+    }
+}
+
+/// Reads a group's statistics all the time. The kernel chooses what to swap out by sums that it makes
+/// every two seconds or when somebody reads them. A store that fills its memory faster has all of its
+/// pages in use by then, none of them is chosen, and it is killed with the swap file empty.
+struct Counting {
+    end: Option<Sender<()>>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl Counting {
+    fn of(file: PathBuf) -> Self {
+        let (end, ended) = channel();
+        let thread = thread::spawn(move || {
+            while ended.recv_timeout(COUNTING) == Err(RecvTimeoutError::Timeout) {
+                let _ = fs::read_to_string(&file);
+            }
+        });
+        Self { end: Some(end), thread: Some(thread) }
+    }
+}
+
+impl Drop for Counting {
+    fn drop(&mut self) {
+        drop(self.end.take());
+        if let Some(thread) = self.thread.take() {
+            let _ = thread.join();
+        }
     }
 }
 
