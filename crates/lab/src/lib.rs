@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! workload/   what is asked: keys, values, order, bytes of each request and reply
-//! generator/  who asks: epoll threads, closed and open loop, latency histograms
+//! generator/  who asks: threads with epoll or io_uring, closed and open loop, latency histograms
 //! null/       the floor of a network figure: servers that parse nothing
 //! crowd/      clients that are hard on a server, and what they do to others
 //! misses/     the floor of an attached read: pairs of cache misses

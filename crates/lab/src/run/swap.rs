@@ -125,7 +125,7 @@ impl Drop for Limit {
     }
 }
 
-/// Reads a group's statistics all the time. The kernel chooses what to swap out by sums that it makes
+/// Reads a group's statistics again and again. The kernel chooses what to swap out by sums that it makes
 /// every two seconds or when somebody reads them. A store that fills its memory faster has all of its
 /// pages in use by then, none of them is chosen, and it is killed with the swap file empty.
 struct Counting {
