@@ -77,6 +77,12 @@ impl Prepared {
             || (row.name == "exec" && client.transaction.may_write())
     }
 
+    /// A sound request of a row whose first key has this hash.
+    #[inline(always)]
+    pub(crate) fn sound(row: &'static Row, hash: u64) -> Prepared {
+        Prepared { row: Some(row), hash, fault: Fault::None }
+    }
+
     pub(crate) fn call<'a>(&self, row: &'static Row, args: Args<'a>) -> Call<'a> {
         Call { row, args, hash: self.hash }
     }
@@ -101,7 +107,7 @@ pub fn prepare(engine: &Engine, args: &Args<'_>) -> Prepared {
     }
     let first = usize::from(row.keys.first);
     let hash = if first == 0 { 0 } else { engine.key(args.arg(first)).hash() };
-    Prepared { row: Some(row), hash, fault: Fault::None }
+    Prepared::sound(row, hash)
 }
 
 /// As [`prepare`], for a request whose row and number of arguments were those of an earlier one
@@ -110,7 +116,7 @@ pub fn prepare(engine: &Engine, args: &Args<'_>) -> Prepared {
 pub fn prepare_repeat(engine: &Engine, row: &'static Row, args: &Args<'_>) -> Prepared {
     let first = usize::from(row.keys.first);
     let hash = if first == 0 { 0 } else { engine.key(args.arg(first)).hash() };
-    Prepared { row: Some(row), hash, fault: Fault::None }
+    Prepared::sound(row, hash)
 }
 
 /// The row, if every request with the same name and number of arguments has it and is sound.

@@ -15,3 +15,4 @@ pub mod memcache;
 pub mod outlet;
 mod packed;
 pub mod redis;
+pub mod rows;

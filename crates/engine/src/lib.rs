@@ -43,6 +43,7 @@ mod verbs;
 mod verify;
 mod watch;
 
+pub use arena::Frame;
 pub use counters::{Counter, Statistics};
 pub use cut::{Cut, CutItem, CutQueue, CutSink, CutStep};
 pub use departure::Departure;

@@ -10,8 +10,9 @@ use crate::arena::layout::{SHARDS_AT, SHARDS_MAX};
 use crate::arena::{ArenaError, ArenaView, Mem};
 use crate::engine::ROOTS_AT;
 use crate::hash::Hasher;
-use crate::index::batch::{BATCH_KEYS, TypicalBytes};
+use crate::index::batch::BATCH_KEYS;
 use crate::index::read::{Contended, View};
+use crate::index::typical::TypicalBytes;
 use crate::scan::{Cursor, visit_places};
 use crate::sync::atomics::Ordering::Relaxed;
 use crate::sync::atomics::spin_turn;
@@ -190,8 +191,7 @@ impl Reader {
             view.fetch_stashed(&mut fetches[stashed.trailing_zeros() as usize], typical);
             stashed &= stashed - 1;
         }
-        let bytes = fetches.iter().map(|fetch| view.fetch_rest(fetch, typical)).sum();
-        self.typical_bytes.note(fetches.len(), bytes);
+        view.fetch_rests(fetches, &self.typical_bytes);
         for (number, (fetch, key)) in fetches.iter().zip(keys).enumerate() {
             value.clear();
             let bytes = key.as_ref();

@@ -2,6 +2,7 @@
 
 mod small_arenas;
 
+use dolium_engine::Frame;
 use dolium_engine::arena::layout::{REACH, RUN_MAX};
 use dolium_engine::arena::{Arena, ArenaOptions, ArenaView};
 use small_arenas::{arena, options};
@@ -35,6 +36,28 @@ fn bytes_come_back_from_any_place_and_neighbours_are_kept() {
             let mut whole = Vec::new();
             arena.copy_out(base, 256, &mut whole);
             assert_eq!(whole, model, "start {start} len {len}");
+        }
+    }
+}
+
+#[test]
+fn a_frame_stands_around_a_copy_of_any_length() {
+    let arena = arena(4 << 20);
+    let base = arena.layout().session(0);
+    assert!(arena.commit_fixed(base, 4096));
+    let bytes: Vec<u8> = (0..200u8).map(|i| i.wrapping_mul(7) ^ 0x55).collect();
+    arena.copy_in(base, &bytes);
+    let (starts, lengths) = if cfg!(miri) { (3, 20) } else { (9, 150) };
+    for head_len in 0..=8 {
+        for start in 0..starts {
+            for len in 0..lengths {
+                let frame = Frame { head: *b"HEADHEAD", head_len, end: *b"<>" };
+                let mut out = b"before".to_vec();
+                arena.copy_framed(base + start as u64, len, &frame, &mut out);
+                let value = &bytes[start..start + len];
+                let expected = [b"before", &b"HEADHEAD"[..head_len], value, b"<>"].concat();
+                assert_eq!(out, expected, "head {head_len} start {start} len {len}");
+            }
         }
     }
 }

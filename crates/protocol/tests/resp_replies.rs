@@ -1,6 +1,6 @@
 //! The reply writer: every kind of reply, in both versions.
 
-use dolium_protocol::resp::{RespWriter, Version};
+use dolium_protocol::resp::{RespWriter, Version, bulk_header};
 
 fn written(version: Version, write: impl FnOnce(&mut RespWriter<'_>)) -> String {
     let mut out = Vec::new();
@@ -77,4 +77,14 @@ fn an_open_array_gets_its_length_when_closed() {
     });
     let numbers: String = (0..12).map(|number| format!(r":{number}\r\n")).collect();
     assert_eq!(text, format!(r":0\r\n*2\r\n*12\r\n{numbers}+OK\r\n"));
+}
+
+#[test]
+fn a_bulk_header_alone_is_the_one_that_is_written() {
+    for len in 0..10_000 {
+        let (bytes, count) = bulk_header(len);
+        let header = bytes[..count].escape_ascii().to_string();
+        assert_eq!(written(Version::V2, |w| w.bulk_header(len)), header);
+        assert_eq!(written(Version::V3, |w| w.bulk_header(len)), header);
+    }
 }

@@ -16,6 +16,15 @@
 use super::words::Words;
 use crate::sync::atomics::{AtomicU64, Ordering};
 
+/// What goes before and behind a value in a reply.
+#[derive(Clone, Copy, Debug)]
+pub struct Frame {
+    /// The first `head_len` of these, at most eight.
+    pub head: [u8; 8],
+    pub head_len: usize,
+    pub end: [u8; 2],
+}
+
 /// The low `bytes` bytes set, for 0 to 7.
 #[inline]
 fn low(bytes: usize) -> u64 {
@@ -68,6 +77,14 @@ impl Words {
         // SAFETY: the `len` bytes after the old length were reserved and written just above: all
         // whole chunks, and the rest.
         unsafe { out.set_len(out.len() + len) };
+    }
+
+    /// As `copy_out`, in a frame.
+    #[inline]
+    pub fn copy_framed(&self, offset: u64, len: usize, frame: &Frame, out: &mut Vec<u8>) {
+        out.extend_from_slice(&frame.head[..frame.head_len.min(frame.head.len())]);
+        self.copy_out(offset, len, out);
+        out.extend_from_slice(&frame.end);
     }
 
     /// Whether the bytes at `offset` are these.

@@ -6,6 +6,7 @@
 //! loaded from. A wrong offset is therefore a wrong value, or a fault if it is stored to, never an
 //! access to memory that is not the arena's.
 
+use super::bytes::Frame;
 use super::words::Words;
 use crate::sync::atomics::{AtomicU32, AtomicU64};
 
@@ -129,6 +130,11 @@ impl Mem<'_> {
     #[inline(always)]
     pub fn copy_out(self, at: usize, len: usize, out: &mut Vec<u8>) {
         self.words.copy_out(at as u64, len, out);
+    }
+
+    #[inline(always)]
+    pub fn copy_framed(self, at: usize, len: usize, frame: &Frame, out: &mut Vec<u8>) {
+        self.words.copy_framed(at as u64, len, frame, out);
     }
 
     #[inline(always)]

@@ -18,6 +18,7 @@ mod unaligned;
 mod view;
 mod words;
 
+pub use bytes::Frame;
 pub(crate) use mem::Mem;
 pub use view::ArenaView;
 pub use words::Words;

@@ -14,6 +14,7 @@
 //!      56789abcdefghijkl..
 //! ```
 
+use super::bytes::Frame;
 use super::words::Words;
 use core::arch::asm;
 use core::arch::x86_64::__m128i;
@@ -104,6 +105,24 @@ impl Words {
         copy(source, &mut out.spare_capacity_mut()[..len]);
         // SAFETY: the `len` bytes after the old length were reserved and written by `copy`.
         unsafe { out.set_len(out.len() + len) };
+    }
+
+    /// As `copy_out`, in a frame: room is made once, and the head is written with its surplus, which
+    /// the value overwrites.
+    #[inline(always)]
+    pub fn copy_framed(&self, offset: u64, len: usize, frame: &Frame, out: &mut Vec<u8>) {
+        let source = self.source(offset, len);
+        let (head, end) = (frame.head.len(), frame.end.len());
+        let head_len = frame.head_len.min(head);
+        out.reserve(head + len + end);
+        let room = &mut out.spare_capacity_mut()[..head + len + end];
+        room[..head].write_copy_of_slice(&frame.head);
+        let (value, rest) = room[head_len..].split_at_mut(len);
+        copy(source, value);
+        rest[..end].write_copy_of_slice(&frame.end);
+        // SAFETY: room for more was reserved; of the bytes that are added the first `head_len` were
+        // written with the head, which is no shorter, the next `len` by `copy`, the last after it.
+        unsafe { out.set_len(out.len() + head_len + len + end) };
     }
 
     /// Whether the bytes at `offset` are these.

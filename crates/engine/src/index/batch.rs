@@ -17,15 +17,19 @@ use crate::index::bucket::{Line, LineTags, tag_of};
 use crate::index::read::{View, step};
 use crate::index::segment::{SEGMENT_BYTES, STASH_LINES, Segment, home_of, stash_line};
 use crate::index::shard::{DirectoryWord, Shard};
+use crate::index::typical::TypicalBytes;
 use crate::item::Item;
+use crate::lease::LEASED_BYTES_MIN;
 use crate::sync::atomics::Ordering::{Acquire, Relaxed};
-use crate::sync::atomics::{AtomicU32, fence};
+use crate::sync::atomics::fence;
 use crate::verbs::Db;
 
 /// Keys of a batch: enough for memory to be the limit, few enough for what is fetched to stay.
 pub(crate) const BATCH_KEYS: usize = 32;
 /// Longer items are not read on the short way: their lengths want a look before they are copied.
 const PLAIN_BYTES_MAX: usize = 2048;
+// Who reads on the short way need not ask whether a value is to be leased.
+const _: () = assert!(cfg!(shuttle) || PLAIN_BYTES_MAX < LEASED_BYTES_MIN);
 
 /// A key whose memory is on its way into the cache, and what was seen so far. Places are offsets
 /// in the arena; whoever uses one later checks it like any other.
@@ -46,29 +50,6 @@ pub struct Fetch {
     home_version: u32,
     line_version: u32,
     slot: u32,
-}
-
-/// How long items have been of late, so that all of them can be asked for at once.
-#[derive(Debug, Default)]
-pub(crate) struct TypicalBytes(AtomicU32);
-
-impl TypicalBytes {
-    /// No more than this is asked for before an item's own header has been seen.
-    const MAX: u32 = 1024;
-
-    #[inline(always)]
-    pub fn get(&self) -> usize {
-        // Relaxed: a guess.
-        self.0.load(Relaxed) as usize
-    }
-
-    /// A batch of so many items has taken so many bytes.
-    #[inline(always)]
-    pub fn note(&self, items: usize, bytes: usize) {
-        if let Some(each) = bytes.checked_div(items) {
-            self.0.store((each as u32).min(Self::MAX), Relaxed);
-        }
-    }
 }
 
 impl Fetch {
@@ -167,13 +148,30 @@ impl<'a> View<'a> {
         self.candidate(fetch, line, line.load(), bytes);
     }
 
-    /// Pass 2c: what lies behind that. Returns how long the item is.
+    /// Pass 2c, for a batch: what lies behind that.
     #[inline(always)]
-    pub fn fetch_rest(&self, fetch: &Fetch, bytes: usize) -> usize {
-        if fetch.item_at == 0 {
-            return bytes;
+    pub fn fetch_rests(&self, fetches: &[Fetch], typical: &TypicalBytes) {
+        if fetches.is_empty() || typical.passes_over() {
+            return;
         }
-        let Some(item) = Item::at(self.words, fetch.item_at) else { return bytes };
+        let (mut items, mut sum, mut longest) = (0, 0, 0);
+        for fetch in fetches {
+            if let Some(bytes) = self.fetch_rest(fetch, typical.get()) {
+                items += 1;
+                sum += bytes;
+                longest = longest.max(bytes);
+            }
+        }
+        typical.note(items, sum, longest);
+    }
+
+    /// The same for one of its keys. Returns how long the item is, if there is one.
+    #[inline(always)]
+    fn fetch_rest(&self, fetch: &Fetch, bytes: usize) -> Option<usize> {
+        if fetch.item_at == 0 {
+            return None;
+        }
+        let item = Item::at(self.words, fetch.item_at)?;
         let size = item.head.size().min(PLAIN_BYTES_MAX);
         let mut at = (fetch.item_at + bytes) | 63;
         while at < fetch.item_at + size {
@@ -181,7 +179,7 @@ impl<'a> View<'a> {
             self.words.prefetch(at);
             at += 63;
         }
-        size
+        Some(size)
     }
 
     /// The first word of the item, whatever there is by now; 0: there is none.

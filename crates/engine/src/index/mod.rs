@@ -9,5 +9,6 @@ mod grow;
 pub(crate) mod read;
 pub(crate) mod segment;
 pub(crate) mod shard;
+pub(crate) mod typical;
 
 pub(crate) use grow::directory_bytes;

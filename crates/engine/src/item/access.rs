@@ -4,7 +4,7 @@
 //! reads: every length is bounded by the arena before it is followed, and the caller's version
 //! check decides afterwards whether any of it counts (see `index::read`).
 
-use crate::arena::Mem;
+use crate::arena::{Frame, Mem};
 use crate::item::Head;
 use crate::sync::atomics::Ordering::{Acquire, Relaxed, Release};
 use crate::verbs::{Found, Millis, NEVER};
@@ -146,6 +146,13 @@ impl<'a> Item<'a> {
         } else {
             self.words.copy_out(self.at + self.head.value_at(), self.head.value_len, out);
         }
+    }
+
+    /// Appends the value of an item of bytes, which is no integer, in its frame.
+    #[inline(always)]
+    pub fn copy_framed(&self, frame: &Frame, out: &mut Vec<u8>) {
+        let at = self.at + self.head.value_at();
+        self.words.copy_framed(at, self.head.value_len, frame, out);
     }
 
     /// Appends the bytes `start..end` of the value (cut to what there is).

@@ -42,7 +42,7 @@ impl Session {
 
     /// Whether nothing must go for so many bytes.
     #[inline]
-    pub(crate) fn has_ample_room(&self, bytes: usize) -> bool {
+    pub fn has_ample_room(&self, bytes: usize) -> bool {
         let growth = self.engine().arena().uncommitted();
         growth >= 2 * bytes as u64 + AMPLE_BYTES || self.has_room(bytes)
     }

@@ -2,9 +2,11 @@
 //! what a pass has seen of a key is kept for the next (see `index/batch.rs`).
 
 use super::Session;
+use crate::arena::Frame;
 use crate::counters::Counter;
 use crate::index::batch::Fetch;
 use crate::index::bucket::META_FREQUENCY;
+use crate::item::Item;
 use crate::verbs::*;
 use std::hint::black_box;
 
@@ -50,12 +52,11 @@ impl Session {
         self.view().fetch_stashed(fetch, self.typical_bytes.get());
     }
 
-    /// Last pass before the reads: asks for what is left of items that are longer than usual.
+    /// Last pass before the reads: asks for what is left of items that are longer than usual. Left out
+    /// now and then where none has been for a while.
     #[inline(always)]
     pub fn fetch_rest(&self, fetches: &[Fetch]) {
-        let (view, typical) = (self.view(), self.typical_bytes.get());
-        let bytes = fetches.iter().map(|fetch| view.fetch_rest(fetch, typical)).sum();
-        self.typical_bytes.note(fetches.len(), bytes);
+        self.view().fetch_rests(fetches, &self.typical_bytes);
     }
 
     /// As [`Session::get_if`], by what the passes of a batch have seen of this key, as long as that
@@ -72,30 +73,72 @@ impl Session {
         mut head: impl FnMut(&Found, &mut Vec<u8>),
     ) -> Option<Kind> {
         let start = out.len();
+        let is_plain = self.show_plain(fetch, db, key, now, |item, found| {
+            if is_wanted(found) {
+                head(found, out);
+                item.copy_value(0, out);
+            }
+        });
+        if is_plain {
+            self.count_hits(1);
+            return Some(Kind::String);
+        }
+        out.truncate(start);
+        self.get_from_the_start(db, key, now, out, &is_wanted, &mut head)
+    }
+
+    /// As [`Session::get_fetched`], if what the passes have seen is a plain string: bytes, in an
+    /// item of two thousand at most, not due, and still there. Appends it in the frame that `frame` has for
+    /// its length. False: it is none, and `out` is as it was. The caller counts the hits, many at once.
+    #[inline(always)]
+    pub fn get_framed(
+        &self,
+        fetch: &Fetch,
+        db: Db,
+        key: &Key<'_>,
+        now: Millis,
+        out: &mut Vec<u8>,
+        frame: impl Fn(usize) -> Frame,
+    ) -> bool {
+        let start = out.len();
+        let is_plain = self.show_plain(fetch, db, key, now, |item, found| {
+            item.copy_framed(&frame(found.len), out);
+        });
+        if !is_plain {
+            out.truncate(start);
+        }
+        is_plain
+    }
+
+    /// Shows a plain string. False: there is none, and what `show` did is void.
+    #[inline(always)]
+    fn show_plain(
+        &self,
+        fetch: &Fetch,
+        db: Db,
+        key: &Key<'_>,
+        now: Millis,
+        show: impl FnOnce(&Item<'_>, &Found),
+    ) -> bool {
         let met = self.view().read_fetched(db, fetch, key.bytes, |met| {
             if met.item.is_due(now) {
                 return None;
             }
             let found = met.item.found(met.meta).0;
-            if is_wanted(&found) {
-                head(&found, out);
-                met.item.copy_value(0, out);
-            }
+            show(&met.item, &found);
             Some(found.frequency < META_FREQUENCY || self.is_first_use_in_second(&found, now))
         });
-        match met {
-            Some(Some(is_news)) => {
-                if is_news {
-                    self.note_use(db, key, now);
-                }
-                self.count(Counter::Hits, 1);
-                Some(Kind::String)
-            }
-            _ => {
-                out.truncate(start);
-                self.get_from_the_start(db, key, now, out, &is_wanted, &mut head)
-            }
+        let Some(Some(is_news)) = met else { return false };
+        if is_news {
+            self.note_use(db, key, now);
         }
+        true
+    }
+
+    /// Counts reads that [`Session::get_framed`] has answered.
+    #[inline(always)]
+    pub fn count_hits(&self, hits: u64) {
+        self.count(Counter::Hits, hits);
     }
 
     #[cold]

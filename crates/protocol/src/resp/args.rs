@@ -199,6 +199,38 @@ impl<'a> Args<'a> {
     }
 }
 
+/// The arguments of a request that has just `N` of them, its name included: what is kept of one of
+/// many requests.
+#[derive(Debug, Clone, Copy)]
+pub struct Few<const N: usize>([ArgRange; N]);
+
+impl<const N: usize> Few<N> {
+    #[inline(always)]
+    pub(crate) fn new(ranges: [ArgRange; N]) -> Self {
+        const { assert!(N > 0, "a request has a name") };
+        Self(ranges)
+    }
+
+    /// Bytes of the request that they are of.
+    #[inline(always)]
+    pub fn request_len(&self) -> usize {
+        let (start, len) = self.0[N - 1].parts();
+        start + len + 2
+    }
+
+    /// Argument `index`. `input` must begin where the request began.
+    #[inline(always)]
+    pub fn arg<'a>(&self, index: usize, input: &'a [u8]) -> &'a [u8] {
+        self.0[index].of(input)
+    }
+
+    /// All of them. `input` must begin where the request began.
+    #[inline]
+    pub fn view<'a>(&'a self, input: &'a [u8]) -> Args<'a> {
+        Args { bytes: input, ranges: &self.0 }
+    }
+}
+
 impl std::fmt::Debug for Args<'_> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_list().entries(self.iter().map(|arg| arg.escape_ascii().to_string())).finish()

@@ -19,9 +19,9 @@ pub mod reply;
 mod value;
 mod write;
 
-pub use args::{ArgVec, Args};
+pub use args::{ArgVec, Args, Few};
 pub use error::ParseError;
-pub use parse::{Limits, ParseState, parse, parse_repeat};
+pub use parse::{Limits, ParseState, parse, parse_few, parse_repeat};
 pub use repeat::Repeat;
 pub use value::Value;
-pub use write::{OpenArray, RespWriter, Version};
+pub use write::{BULK_END, OpenArray, RespWriter, Version, bulk_header};

@@ -11,7 +11,7 @@
 //! place in the request stays in [`ParseState`], so that no byte is looked at twice.
 
 use super::ParseError;
-use super::args::{ArgRange, ArgVec, SHORT_ARGS_MAX};
+use super::args::{ArgRange, ArgVec, Few, SHORT_ARGS_MAX};
 use super::inline;
 use super::repeat::Repeat;
 use crate::Parse;
@@ -123,7 +123,7 @@ pub fn parse_repeat(
     input: &[u8],
     state: &mut ParseState,
     args: &mut ArgVec,
-    repeat: &Repeat,
+    repeat: &mut Repeat,
 ) -> usize {
     if state.stage != Stage::Start {
         return 0;
@@ -133,6 +133,21 @@ pub fn parse_repeat(
         state.searched = 0;
     }
     consumed
+}
+
+/// As `parse_repeat`, for a request with `N` arguments, its name included.
+#[inline(always)]
+pub fn parse_few<const N: usize>(
+    input: &[u8],
+    state: &mut ParseState,
+    repeat: &mut Repeat,
+) -> Option<Few<N>> {
+    if state.stage != Stage::Start {
+        return None;
+    }
+    let args = repeat.few(input)?;
+    state.searched = 0;
+    Some(args)
 }
 
 /// A whole request of few and short arguments, or 0. Needs no limits: nine arguments of 9,999

@@ -123,7 +123,7 @@ impl<'a> RespWriter<'a> {
 
     #[inline]
     pub fn bulk_end(&mut self) {
-        self.raw(b"\r\n");
+        self.raw(&BULK_END);
     }
 
     /// No value.
@@ -267,13 +267,40 @@ impl<'a> RespWriter<'a> {
     /// of unknown size is a call.
     #[inline(always)]
     fn short_header(&mut self, kind: u8, value: usize) {
-        let (mut bytes, len) = SHORT_HEADER_BYTES[value];
-        bytes[0] = kind;
-        let end = self.out.len() + usize::from(len);
+        let (bytes, len) = short_header(kind, value);
+        let end = self.out.len() + len;
         self.out.extend_from_slice(&bytes);
         self.out.truncate(end);
     }
 }
+
+/// Of a number below `SHORT_HEADERS`: the bytes, and how many of them count.
+#[inline(always)]
+fn short_header(kind: u8, value: usize) -> ([u8; 8], usize) {
+    let (mut bytes, len) = SHORT_HEADER_BYTES[value];
+    bytes[0] = kind;
+    (bytes, usize::from(len))
+}
+
+/// The header of a bulk string of that length, in either version: the bytes, and how many of them
+/// count.
+///
+/// # Panics
+/// From 10,000 on: it would have more than eight.
+#[inline(always)]
+pub fn bulk_header(len: usize) -> ([u8; 8], usize) {
+    if len < SHORT_HEADERS { short_header(b'$', len) } else { four_digits(len) }
+}
+
+#[cold]
+fn four_digits(len: usize) -> ([u8; 8], usize) {
+    assert!((1000..10_000).contains(&len), "a header of eight bytes has four digits at most");
+    let digit = |unit: usize| b'0' + (len / unit % 10) as u8;
+    ([b'$', digit(1000), digit(100), digit(10), digit(1), b'\r', b'\n', 0], 7)
+}
+
+/// What ends a bulk string.
+pub const BULK_END: [u8; 2] = *b"\r\n";
 
 /// Numbers below this have their header in a table.
 const SHORT_HEADERS: usize = 1024;

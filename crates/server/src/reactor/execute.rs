@@ -10,6 +10,7 @@ use crate::connection::{Appetite, Closing, Connection, Hold};
 use crate::limits::*;
 use crate::outlet::Loans;
 use crate::statistics::row_trait;
+use dolium_commands::rows::InRows;
 use dolium_protocol::resp::RespWriter;
 use std::sync::atomic::Ordering::Relaxed;
 
@@ -117,6 +118,12 @@ impl Reactor {
         for entry in run {
             match &entry.what {
                 What::End => has_end = true,
+                What::Gets { first, count } => {
+                    stage.run_gets(connection, entry, &batch.gets[*first..*first + *count]);
+                }
+                What::Sets { first, count } => {
+                    stage.run_sets(connection, entry, &batch.sets[*first..*first + *count]);
+                }
                 What::Run { slot, request } => match request {
                     Request::Redis(prepared) => stage.run(connection, entry, *slot, prepared),
                     Request::Memcache { is_write, is_skipped } => {
@@ -163,13 +170,21 @@ impl Reactor {
         let rows = &self.server.statistics.threads[self.thread].rows;
         let mut is_published = false;
         for entry in entries {
-            if let What::Run { request: Request::Redis(prepared), .. } = &entry.what
-                && let Some(row) = prepared.row()
+            let (row, count) = match &entry.what {
+                What::Run { request: Request::Redis(prepared), .. }
+                    if entry.end - entry.start <= TIMED_ARGUMENT_BYTES =>
+                {
+                    (prepared.row(), 1)
+                }
+                What::Gets { count, .. } => (Some(InRows::Get.row()), *count as u64),
+                What::Sets { count, .. } => (Some(InRows::Set.row()), *count as u64),
+                What::Run { .. } | What::End => (None, 0),
+            };
+            if let Some(row) = row
                 && !self.server.config.live.times_all.load(Relaxed)
                 && self.traits[usize::from(row.id)] & row_trait::TIMED == 0
-                && entry.end - entry.start <= TIMED_ARGUMENT_BYTES
             {
-                rows[usize::from(row.id)].time(ns, weight);
+                rows[usize::from(row.id)].time(ns, weight * count);
                 // One of a batch: the published histograms are a sample.
                 if !std::mem::replace(&mut is_published, true) {
                     publish::record(&self.session, row, ns);

@@ -20,6 +20,7 @@ mod parse;
 mod ready;
 mod receive;
 mod request;
+mod rows;
 mod settle;
 mod slab;
 mod stage;

@@ -2,6 +2,7 @@
 
 use super::Reactor;
 use super::request::{Broken, Request};
+use super::rows::Source;
 use crate::clients::Token;
 use crate::connection::Hold;
 use crate::limits::*;
@@ -10,6 +11,7 @@ use crate::memcached::writes;
 use dolium_commands::dispatch::{self, Prepared};
 use dolium_commands::http as http_commands;
 use dolium_commands::memcache as memcache_commands;
+use dolium_commands::rows::InRows;
 use dolium_engine::{Db, Fetch, Session};
 use dolium_protocol::Parse;
 use dolium_protocol::detect::{Detected, Protocol, detect, detect_memcached};
@@ -97,10 +99,18 @@ impl Reactor {
         let db = connection.client.db;
         let engine = self.session.engine();
         while at < end && !self.batch.is_full() {
-            let slot = &mut self.batch.slots[self.batch.used];
-            let known = &self.known[Repeat::place_of(&input[at..end])];
+            let known = &mut self.known[Repeat::place_of(&input[at..end])];
             if let Some((repeat, row)) = known {
                 let state = &mut connection.parse;
+                if authenticated && let Some(command) = InRows::of(row) {
+                    let source = Source { input, end, db, session: &self.session };
+                    let next = source.take_row(&mut self.batch, command, token, at, state, repeat);
+                    if next > at {
+                        at = next;
+                        continue;
+                    }
+                }
+                let slot = &mut self.batch.slots[self.batch.used];
                 let consumed = resp::parse_repeat(&input[at..end], state, slot, repeat);
                 if consumed != 0 && authenticated {
                     let args = slot.view(&input[at..end]);
@@ -111,6 +121,7 @@ impl Reactor {
                     continue;
                 }
             }
+            let slot = &mut self.batch.slots[self.batch.used];
             match resp::parse(&input[at..end], &limits, &mut connection.parse, slot) {
                 Parse::Complete { consumed } => {
                     let is_empty = slot.is_empty();

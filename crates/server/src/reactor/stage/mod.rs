@@ -1,6 +1,7 @@
 //! One request meets its command.
 
 mod memcache;
+mod rows;
 
 use super::batch::Entry;
 use crate::attach::publish;
@@ -19,6 +20,7 @@ use dolium_commands::outlet::Outlet;
 use dolium_engine::{Fetch, Session};
 use dolium_protocol::http;
 use dolium_protocol::resp::{ArgVec, Args};
+use std::ops::Range;
 use std::sync::atomic::Ordering::Relaxed;
 
 /// What the requests of one connection run with.
@@ -55,24 +57,40 @@ impl Stage<'_> {
         slot: usize,
         prepared: &Prepared,
     ) {
+        let range = entry.start..entry.end;
+        let args = self.slots[slot].view(&self.input[range.clone()]);
+        self.run_args(connection, range, prepared, &args, entry.key);
+    }
+
+    /// A RESP request that lies in that range of the input, and whose first key is the batch's of
+    /// that number.
+    #[inline(always)]
+    fn run_args(
+        &mut self,
+        connection: &mut Connection,
+        range: Range<usize>,
+        prepared: &Prepared,
+        args: &Args<'_>,
+        key: usize,
+    ) {
         if self.must_wait(connection, |client| prepared.may_write(client)) {
-            return self.keep(connection, entry);
+            return self.hold_back(connection, &self.input[range]);
         }
-        let args = self.slots[slot].view(&self.input[entry.start..entry.end]);
+        let len = range.len();
         let traits = prepared.row().map_or(row_trait::TIMED, |row| self.traits[row.id as usize]);
-        let is_long = entry.end - entry.start > TIMED_ARGUMENT_BYTES;
+        let is_long = len > TIMED_ARGUMENT_BYTES;
         let is_timed = traits & row_trait::TIMED != 0
             || is_long
             // Looked at for every command: CONFIG SET may have run in this very batch.
             || self.server.config.live.times_all.load(Relaxed);
         if is_timed {
             // CLIENT LIST shows the request that asks for it among the bytes not yet used up.
-            connection.card.query_bytes.store((entry.end - entry.start) as u64, Relaxed);
+            connection.card.query_bytes.store(len as u64, Relaxed);
             let stopwatch = Stopwatch::start();
-            self.call(connection, prepared, &args, entry.key, traits);
-            self.note_time(connection, prepared, &args, stopwatch.ns());
+            self.call(connection, prepared, args, key, traits);
+            self.note_time(connection, prepared, args, stopwatch.ns());
         } else {
-            self.call(connection, prepared, &args, entry.key, traits);
+            self.call(connection, prepared, args, key, traits);
         }
         if self.is_much() {
             self.send_early(connection);
@@ -106,9 +124,7 @@ impl Stage<'_> {
         if traits & row_trait::MAY_WRITE != 0 {
             self.wrote = true;
             self.counters.writes.add(1);
-            if self.server.waiting.has_ready() {
-                self.server.waiting.serve(self.server, self.session, self.now);
-            }
+            self.serve_waiting();
         } else {
             self.counters.reads.add(1);
         }
@@ -123,6 +139,14 @@ impl Stage<'_> {
             Flow::Continue => {}
             Flow::Close => connection.closing = Closing::AfterOutput,
             Flow::Wait => connection.hold = Hold::Wait,
+        }
+    }
+
+    /// Serves who waits for what was written.
+    #[inline(always)]
+    fn serve_waiting(&self) {
+        if self.server.waiting.has_ready() {
+            self.server.waiting.serve(self.server, self.session, self.now);
         }
     }
 
