@@ -42,6 +42,10 @@ pub const STORE_MIB: u64 = 8192;
 /// Heap of Spark's driver, which in local mode is all of Spark: its own default of 1 GB holds neither
 /// of the published graphs. Beside it the Python workers and 16 GB of anything else fit into 24 GiB.
 pub const SPARK_DRIVER_MEMORY: &str = "8g";
+/// What each of Spark's Python workers keeps in memory while it groups and sums, before it writes to
+/// disk: its own default of 512 MB is less than a partition of the largest published graph, and the
+/// study's Spark kept everything in memory. One worker a core.
+pub const SPARK_WORKER_MEMORY: &str = "4g";
 /// Spark that takes longer is stuck. On two cores ten iterations over thirty
 /// million edges are a matter of hours at worst.
 pub const SPARK_LONGEST: Duration = Duration::from_secs(4 * 3600);

@@ -6,7 +6,7 @@ use std::process::{Command, Stdio};
 
 use super::Graph;
 use crate::LabError;
-use crate::limits::{SPARK_DRIVER_MEMORY, SPARK_LONGEST};
+use crate::limits::{SPARK_DRIVER_MEMORY, SPARK_LONGEST, SPARK_WORKER_MEMORY};
 use crate::run::program::Program;
 use crate::run::results::Visit;
 
@@ -34,7 +34,13 @@ pub fn python(program: &Path) -> Command {
     let mut command = Command::new("python3");
     command
         .arg(program)
-        .env("PYSPARK_SUBMIT_ARGS", format!("--driver-memory {SPARK_DRIVER_MEMORY} pyspark-shell"))
+        .env(
+            "PYSPARK_SUBMIT_ARGS",
+            format!(
+                "--driver-memory {SPARK_DRIVER_MEMORY} \
+                 --conf spark.python.worker.memory={SPARK_WORKER_MEMORY} pyspark-shell"
+            ),
+        )
         // All of Spark's processes must agree where a text belongs.
         .env("PYTHONHASHSEED", "0");
     command
@@ -77,6 +83,9 @@ mod tests {
         let command = python(Path::new("pagerank.py"));
         let told = command.get_envs().find(|(name, _)| *name == "PYSPARK_SUBMIT_ARGS");
         let told = told.and_then(|(_, value)| value).map(|value| value.to_string_lossy());
-        assert_eq!(told.as_deref(), Some("--driver-memory 8g pyspark-shell"));
+        assert_eq!(
+            told.as_deref(),
+            Some("--driver-memory 8g --conf spark.python.worker.memory=4g pyspark-shell")
+        );
     }
 }
