@@ -153,7 +153,9 @@ void dolium_detach(dolium_store *store);
 
 /*
  Copies the value of a key to `buffer`, which has room for `capacity` bytes, and its length to
- `length`. DOLIUM_TOO_SMALL copies nothing but tells the length.
+ `length`. DOLIUM_TOO_SMALL tells the length of a value that does not fit. Unless DOLIUM_OK is
+ returned, and behind the value, what the buffer holds afterwards is not specified: it is copied
+ while others may write, and again if they did. Key and buffer may overlap.
 
  # Safety
  `store` must be live, `key` point to `key_length` bytes, `buffer` to `capacity` writable bytes

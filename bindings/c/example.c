@@ -77,6 +77,10 @@ int main(int argc, char **argv) {
     if (dolium_get(store, key.data, key.length, value, 2, &length) != DOLIUM_TOO_SMALL)
         fail("get with a small buffer");
     printf("get with room for 2 -> needs %zu\n", length);
+    memcpy(value, key.data, key.length);
+    if (dolium_get(store, value, key.length, value, sizeof value, &length) != DOLIUM_OK)
+        fail("get to where the key is");
+    printf("get to where the key is -> %.*s\n", (int)length, (const char *)value);
     if (dolium_get(store, (const uint8_t *)"nothing", 7, value, sizeof value, &length) != DOLIUM_NO_KEY)
         fail("get of no key");
 

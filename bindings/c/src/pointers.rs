@@ -1,5 +1,7 @@
 //! What C hands over, as Rust sees it. The callers of `dolium.h` promise what is believed here.
 
+use std::mem::MaybeUninit;
+
 /// Some bytes of the caller's.
 #[allow(non_camel_case_types)]
 #[derive(Clone, Copy, Debug)]
@@ -29,6 +31,30 @@ pub(crate) unsafe fn bytes<'a>(data: *const u8, length: usize) -> &'a [u8] {
     }
     // SAFETY: not null, and readable and unchanged as the caller promises.
     unsafe { std::slice::from_raw_parts(data, length) }
+}
+
+/// Room for bytes, which may hold anything.
+///
+/// # Safety
+/// `data` must be null or point to `length` writable bytes that nobody else uses during `'a`.
+pub(crate) unsafe fn room<'a>(data: *mut u8, length: usize) -> &'a mut [MaybeUninit<u8>] {
+    if data.is_null() || length == 0 {
+        return &mut [];
+    }
+    // SAFETY: not null, writable and nobody else's as the caller promises; bytes that may be
+    // uninitialised need nothing more.
+    unsafe { std::slice::from_raw_parts_mut(data.cast::<MaybeUninit<u8>>(), length) }
+}
+
+/// Whether two pieces of memory have a byte in common.
+pub(crate) fn overlap(
+    one: *const u8,
+    length: usize,
+    other: *const u8,
+    other_length: usize,
+) -> bool {
+    let (one, other) = (one.addr(), other.addr());
+    one < other.saturating_add(other_length) && other < one.saturating_add(length)
 }
 
 /// # Safety

@@ -1,14 +1,10 @@
 //! Reads: straight from the server's memory.
 
 use crate::error::{dolium_status, note};
-use crate::pointers::{all, bytes, dolium_bytes};
+use crate::pointers::{all, bytes, dolium_bytes, overlap, room};
 use crate::store::dolium_store;
 use dolium_attach::{Kind, Ttl};
-use std::cell::RefCell;
 use std::ffi::{c_char, c_void};
-
-/// Bytes that a thread keeps for its next read.
-const SCRATCH_KEPT: usize = 1 << 20;
 
 /// dolium_ttl: there is no such key.
 pub const DOLIUM_TTL_NO_KEY: i64 = -2;
@@ -28,12 +24,10 @@ pub type dolium_value_visitor =
 pub type dolium_key_visitor =
     Option<extern "C" fn(context: *mut c_void, key: *const u8, length: usize)>;
 
-thread_local! {
-    static SCRATCH: RefCell<Vec<u8>> = const { RefCell::new(Vec::new()) };
-}
-
 /// Copies the value of a key to `buffer`, which has room for `capacity` bytes, and its length to
-/// `length`. DOLIUM_TOO_SMALL copies nothing but tells the length.
+/// `length`. DOLIUM_TOO_SMALL tells the length of a value that does not fit. Unless DOLIUM_OK is
+/// returned, and behind the value, what the buffer holds afterwards is not specified: it is copied
+/// while others may write, and again if they did. Key and buffer may overlap.
 ///
 /// # Safety
 /// `store` must be live, `key` point to `key_length` bytes, `buffer` to `capacity` writable bytes
@@ -49,27 +43,31 @@ pub unsafe extern "C" fn dolium_get(
 ) -> dolium_status {
     // SAFETY: a live store as the caller promises.
     let Some(store) = (unsafe { store.as_ref() }) else { return note(&"the store is NULL") };
-    // SAFETY: bytes as the caller promises.
-    let key = unsafe { bytes(key, key_length) };
-    SCRATCH.with_borrow_mut(|value| {
-        value.clear();
-        match store.store.get_into(key, value) {
-            Ok(true) => {}
-            Ok(false) => return dolium_status::DOLIUM_NO_KEY,
-            Err(error) => return note(&error),
-        }
-        // SAFETY: a number of the caller's, as promised.
-        unsafe { length.write(value.len()) };
-        let fits = value.len() <= capacity;
-        if fits && !value.is_empty() {
-            // SAFETY: the buffer has room for as many bytes, and is not the thread's own.
-            unsafe { buffer.copy_from_nonoverlapping(value.as_ptr(), value.len()) };
-        }
-        if value.capacity() > SCRATCH_KEPT {
-            *value = Vec::new();
-        }
-        if fits { dolium_status::DOLIUM_OK } else { dolium_status::DOLIUM_TOO_SMALL }
-    })
+    // No room is what a program has whose malloc failed.
+    let capacity = if buffer.is_null() { 0 } else { capacity };
+    let value = if overlap(key, key_length, buffer, capacity) {
+        // SAFETY: bytes as the caller promises, which end with this expression.
+        let key = unsafe { bytes(key, key_length) }.to_vec();
+        // SAFETY: room as the caller promises; the key lies elsewhere now.
+        store.store.get_to(&key, unsafe { room(buffer, capacity) })
+    } else {
+        // SAFETY: bytes as the caller promises.
+        let key = unsafe { bytes(key, key_length) };
+        // SAFETY: room as the caller promises, which has nothing in common with the key.
+        store.store.get_to(key, unsafe { room(buffer, capacity) })
+    };
+    let value_length = match value {
+        Ok(Some(value_length)) => value_length,
+        Ok(None) => return dolium_status::DOLIUM_NO_KEY,
+        Err(error) => return note(&error),
+    };
+    // SAFETY: a number of the caller's, as promised.
+    unsafe { length.write(value_length) };
+    if value_length <= capacity {
+        dolium_status::DOLIUM_OK
+    } else {
+        dolium_status::DOLIUM_TOO_SMALL
+    }
 }
 
 /// Reads several keys in batches, which is several times faster than one after another, and hands

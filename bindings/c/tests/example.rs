@@ -11,6 +11,7 @@ MGET -> 2 elements
 NOSUCHCOMMAND -> ERR unknown command 'NOSUCHCOMMAND', with args beginning with: 
 get -> salve
 get with room for 2 -> needs 5
+get to where the key is -> salve
 ttl -> about a minute
 type -> string
 exists -> yes

@@ -7,6 +7,7 @@ use crate::error::Error;
 use crate::limits::PEEK_ATTEMPTS;
 use dolium_engine::{Contended, Copied, Db, Found, Kind, NEVER, Reader};
 use dolium_protocol::resp::Value;
+use std::mem::MaybeUninit;
 use std::os::fd::OwnedFd;
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -101,13 +102,35 @@ impl Store {
     pub fn get_into(&self, key: &[u8], out: &mut Vec<u8>) -> Result<bool, Error> {
         let reader = &self.shared.reader;
         match reader.copy(self.db, &reader.key(key), || self.clock.now(), out) {
-            Ok(Copied::Value) => Ok(true),
+            Ok(Copied::Value(_)) => Ok(true),
             Ok(Copied::NoKey) => Ok(false),
             Ok(Copied::OtherKind) => Err(Error::WrongType),
             Err(Contended) => {
                 let value = self.asked_for(key)?;
                 out.extend_from_slice(value.as_deref().unwrap_or_default());
                 Ok(value.is_some())
+            }
+        }
+    }
+
+    /// Copies the value of a key to the beginning of `room` and returns its length; a value that is
+    /// longer than `room` is not copied. What `room` holds after anything but a value that fits is
+    /// not specified. For bindings: the callers of [`Store::get_into`] need not think of it.
+    #[inline]
+    pub fn get_to(&self, key: &[u8], room: &mut [MaybeUninit<u8>]) -> Result<Option<usize>, Error> {
+        let reader = &self.shared.reader;
+        match reader.copy_to(self.db, &reader.key(key), || self.clock.now(), room) {
+            Ok(Copied::Value(len)) => Ok(Some(len)),
+            Ok(Copied::NoKey) => Ok(None),
+            Ok(Copied::OtherKind) => Err(Error::WrongType),
+            Err(Contended) => {
+                let value = self.asked_for(key)?;
+                Ok(value.map(|value| {
+                    if let Some(room) = room.get_mut(..value.len()) {
+                        room.write_copy_of_slice(&value);
+                    }
+                    value.len()
+                }))
             }
         }
     }

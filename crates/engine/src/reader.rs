@@ -13,6 +13,7 @@ use crate::hash::Hasher;
 use crate::index::batch::BATCH_KEYS;
 use crate::index::read::{Contended, View};
 use crate::index::typical::TypicalBytes;
+use crate::item::Item;
 use crate::scan::{Cursor, visit_places};
 use crate::sync::atomics::Ordering::Relaxed;
 use crate::sync::atomics::spin_turn;
@@ -26,7 +27,8 @@ const LINE_ATTEMPTS_MAX: usize = 1000;
 /// What became of a read of a string.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Copied {
-    Value,
+    /// Its length in bytes.
+    Value(usize),
     NoKey,
     /// There is such a key, but it is no string.
     OtherKind,
@@ -88,7 +90,7 @@ impl Reader {
         self.len(db) == 0
     }
 
-    /// As [`crate::Session::get`], but nobody notices the use.
+    /// As [`crate::Session::get`], but nobody notices the use. After [`Contended`] `out` is as it was.
     #[inline(always)]
     pub fn get(
         &self,
@@ -99,7 +101,7 @@ impl Reader {
         mut head: impl FnMut(&Found, &mut Vec<u8>),
     ) -> Result<Option<Found>, Contended> {
         let start = out.len();
-        self.view().read(db, key, |hit| {
+        let read = self.view().read(db, key, |hit| {
             out.truncate(start);
             let hit = hit.filter(|hit| !hit.item.is_due(now))?;
             let (found, int) = hit.item.found(hit.line.meta(hit.slot));
@@ -108,11 +110,12 @@ impl Reader {
                 hit.item.copy_value(int, out);
             }
             Some(found)
-        })
+        });
+        read.inspect_err(|_| out.truncate(start))
     }
 
-    /// Appends the value of a string. The shortest way: `now` is asked only of items with a deadline,
-    /// and nothing but the bytes is looked at.
+    /// Appends the value of a string, or nothing. The shortest way: `now` is asked only of items with
+    /// a deadline, and nothing but the bytes is looked at.
     #[inline(always)]
     pub fn copy(
         &self,
@@ -122,8 +125,41 @@ impl Reader {
         out: &mut Vec<u8>,
     ) -> Result<Copied, Contended> {
         let start = out.len();
-        self.view().read(db, key, |hit| {
+        let read = self.read_string(db, key, now, |item, int| {
             out.truncate(start);
+            item.copy_value(int, out);
+            out.len() - start
+        });
+        if !matches!(read, Ok(Copied::Value(_))) {
+            out.truncate(start);
+        }
+        read
+    }
+
+    /// As [`Reader::copy`], to the beginning of `room`: a value that is longer is not copied, but its
+    /// length is told. Whatever the outcome, an attempt that did not count may have written anything
+    /// to all of `room`.
+    #[inline(always)]
+    pub fn copy_to(
+        &self,
+        db: Db,
+        key: &Key<'_>,
+        now: impl Fn() -> Millis,
+        room: &mut [MaybeUninit<u8>],
+    ) -> Result<Copied, Contended> {
+        self.read_string(db, key, now, |item, int| item.copy_value_to(int, room))
+    }
+
+    /// Calls `copy` with a string and its integer, once for each attempt, for the length of its value.
+    #[inline(always)]
+    fn read_string(
+        &self,
+        db: Db,
+        key: &Key<'_>,
+        now: impl Fn() -> Millis,
+        mut copy: impl FnMut(&Item<'_>, i64) -> usize,
+    ) -> Result<Copied, Contended> {
+        self.view().read(db, key, |hit| {
             let Some(hit) = hit.filter(|hit| !hit.item.head.has_ttl() || !hit.item.is_due(now()))
             else {
                 return Copied::NoKey;
@@ -132,12 +168,11 @@ impl Reader {
                 return Copied::OtherKind;
             }
             let int = if hit.item.head.is_int() { hit.item.int() } else { 0 };
-            hit.item.copy_value(int, out);
-            Copied::Value
+            Copied::Value(copy(&hit.item, int))
         })
     }
 
-    /// As [`crate::Session::get_range`].
+    /// As [`crate::Session::get_range`]. After [`Contended`] `out` is as it was.
     pub fn get_range(
         &self,
         db: Db,
@@ -147,7 +182,7 @@ impl Reader {
         mut range: impl FnMut(&Found, &mut Vec<u8>) -> (usize, usize),
     ) -> Result<Option<Found>, Contended> {
         let begin = out.len();
-        self.view().read(db, key, |hit| {
+        let read = self.view().read(db, key, |hit| {
             out.truncate(begin);
             let hit = hit.filter(|hit| !hit.item.is_due(now))?;
             let (found, int) = hit.item.found(hit.line.meta(hit.slot));
@@ -156,7 +191,8 @@ impl Reader {
                 hit.item.copy_range(int, start, end, out);
             }
             Some(found)
-        })
+        });
+        read.inspect_err(|_| out.truncate(begin))
     }
 
     /// Most keys of one [`Reader::get_batch`].

@@ -4,6 +4,7 @@
 use dolium_engine::{
     Copied, Db, Deadline, Engine, EngineOptions, Event, Flags, Policy, Put, Reader, Session, Value,
 };
+use std::mem::MaybeUninit;
 use std::sync::Arc;
 
 fn house() -> (Arc<Engine>, Reader) {
@@ -37,6 +38,10 @@ fn in_batches(reader: &Reader, keys: &[String], now: u64) -> Vec<Option<Vec<u8>>
     all
 }
 
+fn copied(value: &Option<Vec<u8>>) -> Copied {
+    value.as_ref().map_or(Copied::NoKey, |value| Copied::Value(value.len()))
+}
+
 fn singly(reader: &Reader, keys: &[String], now: u64) -> Vec<Option<Vec<u8>>> {
     let read = |key: &String| {
         let mut out = b"before".to_vec();
@@ -44,8 +49,23 @@ fn singly(reader: &Reader, keys: &[String], now: u64) -> Vec<Option<Vec<u8>>> {
         let is_there = reader.copy(Db(0), &key, || now, &mut out).unwrap();
         let mut same = b"before".to_vec();
         let found = reader.get(Db(0), &key, now, &mut same, |_, _| ()).unwrap();
-        assert_eq!((is_there == Copied::Value, &out), (found.is_some(), &same));
-        found.map(|_| out.split_off(6))
+        let value = found.map(|_| out.split_off(6));
+        assert_eq!((is_there, &same[..6]), (copied(&value), &b"before"[..]));
+        assert_eq!(&same[6..], value.as_deref().unwrap_or_default());
+        let len = value.as_ref().map_or(0, Vec::len);
+        // Room for all of it and more, for just all of it, and for a byte less.
+        for room in [len + 9, len, len.saturating_sub(1)] {
+            let mut room = vec![MaybeUninit::new(b'.'); room];
+            let is_there = reader.copy_to(Db(0), &key, || now, &mut room).unwrap();
+            assert_eq!(is_there, copied(&value));
+            // SAFETY: all of it was initialised just above.
+            let room = unsafe { room.assume_init_ref() };
+            let fits = value.as_ref().filter(|value| value.len() <= room.len());
+            let (begin, rest) = room.split_at(fits.map_or(0, Vec::len));
+            assert_eq!(begin, fits.map_or(&[][..], Vec::as_slice));
+            assert!(rest.iter().all(|byte| *byte == b'.'), "nobody writes here: {rest:?}");
+        }
+        value
     };
     keys.iter().map(read).collect()
 }

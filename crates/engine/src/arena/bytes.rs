@@ -49,12 +49,11 @@ fn merge(word: &AtomicU64, mask: u64, bits: u64) {
 /// Where there is nothing better (see `unaligned.rs`): aligned words, shifted together.
 #[cfg(any(not(target_arch = "x86_64"), miri, shuttle))]
 impl Words {
-    /// Appends `len` bytes that begin at `offset` to `out`.
+    /// Writes all of `room` with the bytes that begin at `offset`.
     #[inline]
-    pub fn copy_out(&self, offset: u64, len: usize, out: &mut Vec<u8>) {
-        let words = self.words_of(offset, len);
-        out.reserve(len);
-        let (chunks, rest) = out.spare_capacity_mut()[..len].as_chunks_mut::<8>();
+    pub fn copy_to(&self, offset: u64, room: &mut [std::mem::MaybeUninit<u8>]) {
+        let words = self.words_of(offset, room.len());
+        let (chunks, rest) = room.as_chunks_mut::<8>();
         let shift = (offset & 7) as u32 * 8;
         if shift == 0 {
             for (chunk, word) in chunks.iter_mut().zip(words) {
@@ -74,9 +73,6 @@ impl Words {
             let tail = word >> shift | after << (64 - shift);
             rest.write_copy_of_slice(&tail.to_le_bytes()[..rest.len()]);
         }
-        // SAFETY: the `len` bytes after the old length were reserved and written just above: all
-        // whole chunks, and the rest.
-        unsafe { out.set_len(out.len() + len) };
     }
 
     /// As `copy_out`, in a frame.
@@ -116,6 +112,15 @@ impl Words {
 }
 
 impl Words {
+    /// Appends `len` bytes that begin at `offset` to `out`.
+    #[inline(always)]
+    pub fn copy_out(&self, offset: u64, len: usize, out: &mut Vec<u8>) {
+        out.reserve(len);
+        self.copy_to(offset, &mut out.spare_capacity_mut()[..len]);
+        // SAFETY: the `len` bytes after the old length were reserved, and `copy_to` wrote them all.
+        unsafe { out.set_len(out.len() + len) };
+    }
+
     /// Stores bytes; the caller owns the block they lie in.
     #[inline]
     pub(super) fn store_bytes(&self, offset: u64, bytes: &[u8]) {

@@ -9,6 +9,7 @@
 use super::bytes::Frame;
 use super::words::Words;
 use crate::sync::atomics::{AtomicU32, AtomicU64};
+use std::mem::MaybeUninit;
 
 /// Stores through it are for the process that owns the arena: over a read-only mapping they
 /// fault, and no path of a reader has one.
@@ -130,6 +131,11 @@ impl Mem<'_> {
     #[inline(always)]
     pub fn copy_out(self, at: usize, len: usize, out: &mut Vec<u8>) {
         self.words.copy_out(at as u64, len, out);
+    }
+
+    #[inline(always)]
+    pub fn copy_to(self, at: usize, room: &mut [MaybeUninit<u8>]) {
+        self.words.copy_to(at as u64, room);
     }
 
     #[inline(always)]

@@ -97,14 +97,10 @@ impl Words {
         Source { at: self.run(offset, len), len, _words: self }
     }
 
-    /// Appends `len` bytes that begin at `offset` to `out`.
+    /// Writes all of `room` with the bytes that begin at `offset`.
     #[inline(always)]
-    pub fn copy_out(&self, offset: u64, len: usize, out: &mut Vec<u8>) {
-        let source = self.source(offset, len);
-        out.reserve(len);
-        copy(source, &mut out.spare_capacity_mut()[..len]);
-        // SAFETY: the `len` bytes after the old length were reserved and written by `copy`.
-        unsafe { out.set_len(out.len() + len) };
+    pub fn copy_to(&self, offset: u64, room: &mut [MaybeUninit<u8>]) {
+        copy(self.source(offset, room.len()), room);
     }
 
     /// As `copy_out`, in a frame: room is made once, and the head is written with its surplus, which

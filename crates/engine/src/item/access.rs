@@ -8,6 +8,7 @@ use crate::arena::{Frame, Mem};
 use crate::item::Head;
 use crate::sync::atomics::Ordering::{Acquire, Relaxed, Release};
 use crate::verbs::{Found, Millis, NEVER};
+use std::mem::MaybeUninit;
 
 /// An item at a place. Its extent lies within the arena.
 #[derive(Clone, Copy, Debug)]
@@ -142,9 +143,28 @@ impl<'a> Item<'a> {
     #[inline(always)]
     pub fn copy_value(&self, int: i64, out: &mut Vec<u8>) {
         if self.head.is_int() {
-            push_decimal(int, out);
+            out.extend_from_slice(decimal(int, &mut [0; 20]));
         } else {
             self.words.copy_out(self.at + self.head.value_at(), self.head.value_len, out);
+        }
+    }
+
+    /// Copies the value to the beginning of `room` if it fits there, and says how long it is.
+    #[inline(always)]
+    pub fn copy_value_to(&self, int: i64, room: &mut [MaybeUninit<u8>]) -> usize {
+        if self.head.is_int() {
+            let mut text = [0; 20];
+            let decimal = decimal(int, &mut text);
+            if let Some(room) = room.get_mut(..decimal.len()) {
+                room.write_copy_of_slice(decimal);
+            }
+            decimal.len()
+        } else {
+            let len = self.head.value_len;
+            if let Some(room) = room.get_mut(..len) {
+                self.words.copy_to(self.at + self.head.value_at(), room);
+            }
+            len
         }
     }
 
@@ -158,8 +178,8 @@ impl<'a> Item<'a> {
     /// Appends the bytes `start..end` of the value (cut to what there is).
     pub fn copy_range(&self, int: i64, start: usize, end: usize, out: &mut Vec<u8>) {
         if self.head.is_int() {
-            let mut text = Vec::with_capacity(20);
-            push_decimal(int, &mut text);
+            let mut text = [0; 20];
+            let text = decimal(int, &mut text);
             let end = end.min(text.len());
             out.extend_from_slice(&text[start.min(end)..end]);
         } else {
@@ -185,9 +205,8 @@ fn decimal_len(value: i64) -> usize {
     digits + usize::from(value < 0)
 }
 
-/// Appends `value` in decimal.
-fn push_decimal(value: i64, out: &mut Vec<u8>) {
-    let mut text = [0u8; 20];
+/// `value` in decimal, written to the end of `text`.
+fn decimal(value: i64, text: &mut [u8; 20]) -> &[u8] {
     let mut at = text.len();
     let mut rest = value.unsigned_abs();
     loop {
@@ -202,7 +221,7 @@ fn push_decimal(value: i64, out: &mut Vec<u8>) {
         at -= 1;
         text[at] = b'-';
     }
-    out.extend_from_slice(&text[at..]);
+    &text[at..]
 }
 
 #[cfg(test)]
@@ -212,10 +231,10 @@ mod tests {
     #[test]
     fn decimals_agree_with_the_standard_library() {
         for value in [0, 1, -1, 9, 10, -10, 99, 100, i64::MAX, i64::MIN] {
-            let mut out = Vec::new();
-            push_decimal(value, &mut out);
-            assert_eq!(out, value.to_string().into_bytes());
-            assert_eq!(decimal_len(value), out.len());
+            let mut text = [0; 20];
+            let text = decimal(value, &mut text);
+            assert_eq!(text, value.to_string().as_bytes());
+            assert_eq!(decimal_len(value), text.len());
         }
     }
 }
