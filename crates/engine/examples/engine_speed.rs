@@ -5,14 +5,24 @@
 //! the bytes just read; elsewhere keys follow
 //! from nothing that is read. Compare with `dolium lab misses`, run within the same minutes.
 //!
+//! While the items are inserted a second thread does maintenance, as in a server; with `ALONE=1` it
+//! does not, and whoever inserts commits all memory. How long the machine stops a program that
+//! asks for nothing is measured before, for as long as inserting is expected to take.
+//!
 //! Every kind of operation is a function of its own, so that a profiler tells them apart.
 
 use dolium_engine::*;
-use std::time::Instant;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
 
 const DB: Db = Db(0);
 /// Bytes of the longest key.
 const NAME_MAX: usize = 64;
+/// Rounds of maintenance as a server of a growing store makes them.
+const ROUND: Duration = Duration::from_millis(5);
+const ROUND_BUDGET_US: u64 = 2_000;
+/// What an insert takes, by a guess on the long side.
+const INSERT: Duration = Duration::from_nanos(400);
 
 fn arg(n: usize, default: usize) -> usize {
     std::env::args().nth(n).and_then(|a| a.parse().ok()).unwrap_or(default)
@@ -71,17 +81,37 @@ impl Bench {
     #[inline(never)]
     fn insert(&mut self) -> Vec<u32> {
         let put = Put::plain(Value::Bytes(&self.value));
-        let mut slow = Vec::with_capacity(self.items);
+        let mut slow = room(self.items);
         let mut last = Instant::now();
-        for n in 0..self.items {
+        for (n, slow) in slow.iter_mut().enumerate() {
             let name = Name::of(n, self.key_len);
             let key = self.engine.key(name.get());
             self.session.write(DB, &key, 1).put(DB, &key, &put).expect("memory");
             let now = Instant::now();
-            slow.push((now - last).as_nanos() as u32);
+            *slow = (now - last).as_nanos() as u32;
             last = now;
         }
         slow
+    }
+
+    /// The same beside a thread that does maintenance.
+    fn insert_maintained(&mut self) -> Vec<u32> {
+        let is_over = AtomicBool::new(false);
+        let engine = self.engine.clone();
+        std::thread::scope(|scope| {
+            scope.spawn(|| {
+                let session = engine.session().expect("a slot");
+                while !is_over.load(Ordering::Relaxed) {
+                    let begun = Instant::now();
+                    let elapsed_us = || begun.elapsed().as_micros() as u64;
+                    session.maintain(1, ROUND_BUDGET_US, &elapsed_us);
+                    std::thread::sleep(ROUND);
+                }
+            });
+            let slow = self.insert();
+            is_over.store(true, Ordering::Relaxed);
+            slow
+        })
     }
 
     /// The next key of the random sequence.
@@ -188,20 +218,12 @@ fn main() {
     let value = vec![5u8; value_len];
     let operations = 2_000_000.min(items * 4) / 32 * 32;
     let mut bench = Bench { engine, session, items, key_len, operations, turn: 0, value, out };
+    print_latencies("the machine's own", idle(items));
     let start = Instant::now();
-    let mut slow = bench.insert();
+    let alone = std::env::var("ALONE").is_ok();
+    let slow = if alone { bench.insert() } else { bench.insert_maintained() };
     println!("insert {:.0} ns", start.elapsed().as_nanos() as f64 / items as f64);
-    slow.sort_unstable();
-    let at = |p: f64| slow[((slow.len() - 1) as f64 * p) as usize] as f64 / 1000.0;
-    println!(
-        "  latency us: p50 {:.2} p99 {:.2} p99.9 {:.1} p99.99 {:.1} p99.999 {:.1} max {:.1}",
-        at(0.5),
-        at(0.99),
-        at(0.999),
-        at(0.9999),
-        at(0.99999),
-        at(1.0)
-    );
+    print_latencies("latency", slow);
     let memory = bench.engine.memory();
     println!(
         "memory: {:.1} bytes an item committed, {:.1} live, {:.1} index",
@@ -224,6 +246,43 @@ fn main() {
     report(&mut bench, "GET batch 32", Bench::get_batch);
     report(&mut bench, "SET single", Bench::set_single);
     report(&mut bench, "SET batch 32", Bench::set_batch);
+}
+
+/// Room for as many latencies, every page of which has been written to: no first touch is timed.
+fn room(items: usize) -> Vec<u32> {
+    vec![u32::MAX; items]
+}
+
+/// The longest times between two looks at the clock, with nothing else to do, for each stretch of time
+/// that an insert takes.
+fn idle(items: usize) -> Vec<u32> {
+    let mut gaps = room(items);
+    let start = Instant::now();
+    let mut last = start;
+    for (n, gap) in gaps.iter_mut().enumerate() {
+        *gap = 0;
+        let end = start + INSERT * (n as u32 + 1);
+        while last < end {
+            let now = Instant::now();
+            *gap = (*gap).max((now - last).as_nanos() as u32);
+            last = now;
+        }
+    }
+    gaps
+}
+
+fn print_latencies(name: &str, mut ns: Vec<u32>) {
+    ns.sort_unstable();
+    let at = |p: f64| ns[((ns.len() - 1) as f64 * p) as usize] as f64 / 1000.0;
+    println!(
+        "  {name} us: p50 {:.2} p99 {:.2} p99.9 {:.1} p99.99 {:.1} p99.999 {:.1} max {:.1}",
+        at(0.5),
+        at(0.99),
+        at(0.999),
+        at(0.9999),
+        at(0.99999),
+        at(1.0)
+    );
 }
 
 /// Prints the median cost of an operation.
