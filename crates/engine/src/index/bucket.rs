@@ -52,7 +52,7 @@ impl LineTags {
         (self.word0 & VERSION_MASK) as u32
     }
 
-    /// The stash line (1 to 7 within the stash) that takes what does not fit here; 0 = none.
+    /// The stash line (1 to 4 within the stash) that takes what does not fit here; 0 = none.
     #[inline(always)]
     pub fn stash(&self) -> usize {
         ((self.word0 & STASH_MASK) >> STASH_SHIFT) as usize

@@ -1,7 +1,7 @@
 //! Growth: a full segment is copied into two, which are then published by directory stores.
 //!
 //! Readers go on in the old segment until they see the new entry; writers of the same shard wait,
-//! 15 to 30 us. The old segment's page is free as soon as its directory entries are gone: a reader
+//! 10 to 20 us. The old segment's block is free as soon as its directory entries are gone: a reader
 //! that is still in it finds at its final check that the entry has changed.
 //!
 //! Which home line a key has depends on the low half of its hash only, and a child takes over its
@@ -81,7 +81,7 @@ impl Engine {
         let reference = session.take_index(SEGMENT_BYTES)?;
         let segment = Segment { words: self.mem(), at: reference as usize * 8 };
         let seed = target.shard.next_sequence() as u32;
-        // As in `item::write_item`: a reader of the page's former content must see it gone.
+        // As in `item::write_item`: a reader of the block's former content must see it gone.
         fence(Release);
         let owner = Owner {
             root: target.root as u16,
@@ -211,7 +211,7 @@ impl Engine {
         }
     }
 
-    /// Copies a segment to another page (compaction). Under the shard's lock.
+    /// Copies a segment to another block (compaction). Under the shard's lock.
     pub(crate) fn move_segment(
         &self,
         session: &Session,

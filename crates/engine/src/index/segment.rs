@@ -1,10 +1,10 @@
-//! The segment: one page of 64 lines that the index grows by.
+//! The segment: 32 lines in a row that the index grows by.
 //!
 //! ```text
 //! line 0        header (words below)
-//! lines 1..56   home lines: a key's home is chosen by the low half of its hash, so that it is
+//! lines 1..27   home lines: a key's home is chosen by the low half of its hash, so that it is
 //!               the same line in both halves after a split
-//! lines 57..63  stash lines 1..7: each home line may be given one, so that a lookup touches two
+//! lines 28..31  stash lines 1..4: each home line may be given one, so that a lookup touches two
 //!               lines at most
 //!
 //! header   0 u64  prefix: the hash bits that all keys here share, right-aligned
@@ -22,22 +22,22 @@ use crate::verbs::Millis;
 
 // A model has small segments: the same algorithm, with splits that take fewer steps.
 pub(crate) const SEGMENT_BYTES: usize = LINES * LINE_BYTES;
-pub(crate) const HOME_LINES: usize = if cfg!(shuttle) { 5 } else { 56 };
-pub(crate) const STASH_LINES: usize = if cfg!(shuttle) { 2 } else { 7 };
-pub(crate) const LINES: usize = if cfg!(shuttle) { 8 } else { 64 };
+pub(crate) const HOME_LINES: usize = if cfg!(shuttle) { 5 } else { 27 };
+pub(crate) const STASH_LINES: usize = if cfg!(shuttle) { 2 } else { 4 };
+pub(crate) const LINES: usize = if cfg!(shuttle) { 8 } else { 32 };
 pub(crate) const NO_DUE: u64 = u64::MAX;
 const MAGIC: u64 = 0xd01a;
 
 const _: () = assert!(1 + HOME_LINES + STASH_LINES == LINES);
-const _: () = assert!(SEGMENT_BYTES == 4096 || cfg!(shuttle));
+const _: () = assert!(SEGMENT_BYTES == 2048 || cfg!(shuttle));
 
-/// The home line of a hash, 1 to 56.
+/// The home line of a hash, 1 to 27.
 #[inline(always)]
 pub(crate) fn home_of(hash: u64) -> usize {
     1 + (((hash & 0xffff_ffff) * HOME_LINES as u64) >> 32) as usize
 }
 
-/// The physical line of stash number 1 to 7.
+/// The physical line of stash number 1 to 4.
 #[inline(always)]
 pub(crate) fn stash_line(stash: usize) -> usize {
     HOME_LINES + stash
@@ -77,7 +77,7 @@ impl<'a> Segment<'a> {
         self.words.u64_at(self.at + at).store(value, Release);
     }
 
-    /// Makes an empty segment of this page.
+    /// Makes an empty segment of this block.
     pub fn reset(&self, owner: Owner, version_seed: u32) {
         self.set(0, owner.prefix);
         self.set(
