@@ -82,6 +82,8 @@ pub struct Connection {
     pub is_ready: bool,
     /// Its peer has made room for unsent output; that goes with its next turn.
     pub is_writable: bool,
+    /// Its descriptor tells when there is room to send.
+    pub watches_room: bool,
     pub appetite: Appetite,
     /// Its last read with a long line was for much: what comes behind such a line is not gathered with
     /// it, for it would have to be held, and parsed anew.

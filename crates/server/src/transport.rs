@@ -5,7 +5,7 @@
 //! `WouldBlock` when there is nothing or no room.
 
 use crate::tls::TlsStream;
-use rustix::net::{RecvFlags, SendFlags};
+use rustix::net::{AddressFamily, RecvFlags, SendFlags, sockopt};
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
@@ -36,6 +36,13 @@ impl Transport {
             Transport::Ring(ring) => ring.receive(into),
             Transport::Tls(stream) => stream.receive(into),
         }
+    }
+
+    /// Whether an event that there is room comes whenever the peer has read something, and not only
+    /// after there was none: a Unix socket does that, which a ring's bell is too. Nearly all of them
+    /// would be for nothing.
+    pub fn tells_of_every_read(&self) -> bool {
+        sockopt::socket_domain(self.as_fd()) == Ok(AddressFamily::UNIX)
     }
 
     /// A part of what was given to `send` waits here for room in the socket.

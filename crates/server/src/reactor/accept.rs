@@ -118,12 +118,15 @@ impl Reactor {
         let client = ClientState::new(id, addr, laddr, fd, authenticated);
         let token = self.slab.vacancy();
         let card = Arc::new(Card::new(&client, self.thread, token, self.now));
-        if let Err(error) = self.watch(transport.as_fd(), token) {
-            tracing::warn!(%error, "a new connection cannot be watched and is closed");
-            self.slab.remove(token);
-            server.clients.dismiss();
-            return;
-        }
+        let watches_room = match self.watch(&transport, token) {
+            Ok(watches_room) => watches_room,
+            Err(error) => {
+                tracing::warn!(%error, "a new connection cannot be watched and is closed");
+                self.slab.remove(token);
+                server.clients.dismiss();
+                return;
+            }
+        };
         server.statistics.threads[self.thread].connections.add(1);
         server.clients.enter(card.clone());
         server.note_connection(&card, None);
@@ -153,6 +156,7 @@ impl Reactor {
             at_end: false,
             is_ready: false,
             is_writable: false,
+            watches_room,
             appetite: Appetite::default(),
             gets_much: false,
             moved: LONG_TURN_BYTES,

@@ -6,8 +6,7 @@
 //!              -> the ready list, until long turns have moved a megabyte
 //!              -> mail from other threads
 //! ```
-//! A descriptor is registered once, for both directions; a short read means that there is no
-//! more, so no read is spent on finding nothing. A read that filled its room puts the connection
+//! A short read means that there is no more, so no read is spent on finding nothing. A read that filled its room puts the connection
 //! on the ready list, behind the others; and so does an event of one whose last turn was long.
 
 mod accept;
@@ -25,6 +24,7 @@ mod settle;
 mod slab;
 mod stage;
 mod wait;
+mod watch;
 
 use crate::attach::publish::Published;
 use crate::clients::Token;
@@ -45,7 +45,7 @@ use rustix::time::Timespec;
 use slab::Slab;
 use std::collections::VecDeque;
 use std::net::UdpSocket;
-use std::os::fd::{AsFd, OwnedFd};
+use std::os::fd::OwnedFd;
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 
@@ -307,11 +307,5 @@ impl Reactor {
             self.server.memcached.responses_max(self.server.posts.len());
         self.memcache_limits.value_bytes_max = live.memcache_value_max.load(Relaxed) as usize;
         self.http_limits.body_bytes_max = live.bulk_bytes_max.load(Relaxed) as usize;
-    }
-
-    fn watch(&self, fd: impl AsFd, token: Token) -> std::io::Result<()> {
-        let data = EventData::new_u64(u64::from(token.generation) << 32 | u64::from(token.index));
-        let flags = EventFlags::IN | EventFlags::OUT | EventFlags::RDHUP | EventFlags::ET;
-        Ok(epoll::add(&self.epoll, fd, data, flags)?)
     }
 }

@@ -54,6 +54,10 @@ impl Reactor {
             Closing::AfterOutput if connection.unsent() == 0 => return self.doomed.push(token),
             _ => {}
         }
+        if !connection.watches_room && connection.unsent() > 0 {
+            self.watch_for_room(token);
+        }
+        let Some(connection) = self.slab.get(token) else { return };
         let unsent = connection.unsent() as u64;
         connection.card.output_bytes.store(unsent, Relaxed);
         let budget = self.server.config.live.client_buffers_max.load(Relaxed);

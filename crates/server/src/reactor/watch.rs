@@ -1,0 +1,49 @@
+//! What a connection's descriptor tells the thread of, each time once (edge-triggered).
+//!
+//! ```text
+//!   TCP, TLS             input, room   registered once: a socket tells of room after there was none
+//!   Unix socket, a ring  input         it tells of room whenever its peer has read something (or has
+//!                                      heard a ring's bell, which is such a socket): it is asked for
+//!                        input, room   that when there was none for the first time
+//! ```
+//! A thread that answers one request at a time would otherwise be woken twice for each.
+
+use super::Reactor;
+use crate::clients::Token;
+use crate::connection::Closing;
+use crate::transport::Transport;
+use rustix::event::epoll::{self, EventData, EventFlags};
+use std::os::fd::AsFd;
+
+const READS: EventFlags = EventFlags::IN.union(EventFlags::RDHUP).union(EventFlags::ET);
+const READS_AND_ROOM: EventFlags = READS.union(EventFlags::OUT);
+
+impl Reactor {
+    /// Watches a new connection; whether for room too.
+    pub(super) fn watch(&self, transport: &Transport, token: Token) -> std::io::Result<bool> {
+        let for_room = !transport.tells_of_every_read();
+        let flags = if for_room { READS_AND_ROOM } else { READS };
+        epoll::add(&self.epoll, transport.as_fd(), data(token), flags)?;
+        Ok(for_room)
+    }
+
+    /// From now on the descriptor also tells of room: at once if there is some already.
+    #[cold]
+    pub(super) fn watch_for_room(&mut self, token: Token) {
+        let Some(connection) = self.slab.get(token) else { return };
+        let fd = connection.transport.as_fd();
+        match epoll::modify(&self.epoll, fd, data(token), READS_AND_ROOM) {
+            Ok(()) => connection.watches_room = true,
+            Err(error) => {
+                tracing::warn!(%error, "a connection cannot be watched for room and is closed");
+                connection.closing = Closing::Now;
+                self.doomed.push(token);
+            }
+        }
+    }
+}
+
+/// A token as an event brings it back.
+fn data(token: Token) -> EventData {
+    EventData::new_u64(u64::from(token.generation) << 32 | u64::from(token.index))
+}
