@@ -1,7 +1,8 @@
 //! The ring to the server: one request, one reply.
 
 use crate::error::Error;
-use crate::limits::{BUFFER_KEPT, RECEIVE_BYTES, SLEEP_MAX, SPIN};
+use crate::limits::{BUFFER_KEPT, RECEIVE_BYTES, SLEEP_MAX};
+use crate::patience::Patience;
 use dolium_engine::ring::{RingEnd, RingMemory, RingPlan};
 use dolium_protocol::Parse;
 use dolium_protocol::resp::reply::{self, SkipState};
@@ -33,8 +34,7 @@ const NO_PAIR: [&str; 13] = [
 pub struct Channel {
     socket: UnixStream,
     end: RingEnd<RingMemory>,
-    /// Look for the reply before sleeping: pointless if the server needs this very core.
-    spins: bool,
+    patience: Patience,
     request: Vec<u8>,
     input: Vec<u8>,
     /// The database that the server has selected for this client, if known.
@@ -49,7 +49,7 @@ impl Channel {
         Ok(Channel {
             socket,
             end: RingEnd::client(memory, &RingPlan::STANDARD),
-            spins: std::thread::available_parallelism().is_ok_and(|n| n.get() > 1),
+            patience: Patience::new(std::thread::available_parallelism().map_or(1, usize::from)),
             request: Vec::new(),
             input: Vec::new(),
             db: Some(0),
@@ -113,16 +113,21 @@ impl Channel {
             if self.end.bell_needed() {
                 self.ring_bell()?;
             }
+            if pushed + pulled > 0 && idle_since.take().is_some() {
+                self.patience.note(true);
+            }
             if pulled > 0
                 && let Some(value) = self.next_reply(&mut state)?
             {
                 return Ok(value);
             }
             if pushed + pulled > 0 {
-                idle_since = None;
-            } else if self.spins && idle_since.get_or_insert_with(Instant::now).elapsed() < SPIN {
+                continue;
+            }
+            if idle_since.get_or_insert_with(Instant::now).elapsed() < self.patience.next() {
                 std::hint::spin_loop();
             } else {
+                self.patience.note(false);
                 self.sleep(sent < self.request.len())?;
                 idle_since = None;
             }

@@ -21,6 +21,7 @@ mod clock;
 mod connect;
 mod error;
 pub mod limits;
+mod patience;
 mod socket;
 mod statistics;
 mod store;

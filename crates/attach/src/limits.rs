@@ -4,8 +4,11 @@ use std::time::Duration;
 
 /// How long a server may take to answer a hello.
 pub const HELLO_WAIT: Duration = Duration::from_secs(5);
-/// How long to look for a reply before sleeping: shorter than a sleep and a wake take.
-pub const SPIN: Duration = Duration::from_micros(4);
+/// How long to look for a reply before sleeping, where such a look has found it of late: what a sleep
+/// and a wake take at both ends.
+pub const SPIN_LONG: Duration = Duration::from_micros(64);
+/// And where it has not.
+pub const SPIN_SHORT: Duration = Duration::from_micros(4);
 /// A sleeper looks again after this long even if no bell rang: a server that was killed between
 /// its reply and the bell delays, but cannot hang.
 pub const SLEEP_MAX: Duration = Duration::from_secs(1);
