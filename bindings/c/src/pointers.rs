@@ -41,6 +41,8 @@ pub(crate) unsafe fn room<'a>(data: *mut u8, length: usize) -> &'a mut [MaybeUni
     if data.is_null() || length == 0 {
         return &mut [];
     }
+    // Who says SIZE_MAX means enough; a slice of so much there is not.
+    let length = length.min(isize::MAX as usize);
     // SAFETY: not null, writable and nobody else's as the caller promises; bytes that may be
     // uninitialised need nothing more.
     unsafe { std::slice::from_raw_parts_mut(data.cast::<MaybeUninit<u8>>(), length) }
