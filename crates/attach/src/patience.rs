@@ -3,7 +3,7 @@
 //! A sleep and a wake take tens of microseconds, at both ends; a server that is awake and alone on its
 //! core answers in less. But where it needs the very core that the client spins on, or has much else to
 //! do, spinning only keeps it from its work. So a long look is tried, and after each that found
-//! nothing it is tried less often: never more than one part in sixty-four of all requests wait in vain.
+//! nothing it is tried less often: where none finds anything, for one request in sixty-four.
 //!
 //! ```text
 //!   long look   found nothing -> 1 short -> long, nothing -> 3 short -> long, nothing -> 7 short ...

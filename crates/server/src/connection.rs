@@ -234,6 +234,8 @@ impl Connection {
 
     /// Sends what was kept.
     pub fn send_rest(&mut self) -> Sent {
+        // The next event, whatever it is of, has the connection look for input too.
+        self.readable |= self.transport.sends_hear();
         match self.transport.flush() {
             Ok(()) => {}
             Err(e) if e.kind() == ErrorKind::WouldBlock => return Sent::Partly,

@@ -16,7 +16,8 @@ pub trait RingPort: Send {
     /// As `recv`: `Ok(0)` when the peer is gone, `WouldBlock` when the ring is empty. A ring must
     /// be able to hold at least one byte of a request of any length.
     fn receive(&mut self, into: &mut [u8]) -> io::Result<usize>;
-    /// As `send`: how many bytes there was room for, `WouldBlock` if for none.
+    /// As `send`: how many bytes there was room for, `WouldBlock` if for none. After that it may take
+    /// off what made the doorbell readable.
     fn send(&mut self, bytes: &[u8]) -> io::Result<usize>;
 }
 
@@ -66,6 +67,12 @@ impl Transport {
             Transport::Tls(stream) => stream.waiting_bytes(),
             _ => 0,
         }
+    }
+
+    /// A send may have taken the news of input off the descriptor.
+    #[inline]
+    pub fn sends_hear(&self) -> bool {
+        matches!(self, Transport::Ring(_))
     }
 
     /// Another receive would tell something, although the last one came back short.

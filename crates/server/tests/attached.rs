@@ -223,3 +223,42 @@ fn a_client_that_is_late_to_read_its_replies_loses_none() {
     }
     assert!(replies == reply.repeat(200).into_bytes());
 }
+
+/// It rings each time that the server is to go on, and no bell is rung for it. The server took none of
+/// them off its socket while it waited for room; when that was full, the next one got lost.
+#[test]
+fn large_replies_go_on_for_a_client_that_never_sleeps() {
+    const LEN: usize = 12 << 20;
+    let (house, path) = house("awake");
+    let mut writer = house.client();
+    writer.send(
+        format!("*3\r\n$3\r\nSET\r\n$1\r\nk\r\n${LEN}\r\n{}\r\n", "v".repeat(LEN)).as_bytes(),
+    );
+    writer.expect("+OK\r\n");
+    let (socket, memory) = attach(&path);
+    socket.set_nonblocking(true).unwrap();
+    let mut end = RingEnd::client(memory, &RingPlan::STANDARD);
+    let expected = LEN + format!("${LEN}\r\n\r\n").len();
+    let mut reply = Vec::with_capacity(expected);
+    for round in 0..20 {
+        assert!(end.send(b"*2\r\n$3\r\nGET\r\n$1\r\nk\r\n").unwrap() > 0);
+        reply.clear();
+        let mut progress = Instant::now();
+        while reply.len() < expected {
+            if end.receive(&mut reply, usize::MAX).unwrap() > 0 {
+                progress = Instant::now();
+            }
+            if end.bell_needed() {
+                // As the public crate: a full socket holds bells enough.
+                match (&socket).write(&[1]) {
+                    Err(error) if error.kind() != ErrorKind::WouldBlock => panic!("{error}"),
+                    _ => {}
+                }
+            }
+            let taken = reply.len();
+            assert!(progress.elapsed() < Duration::from_secs(10), "round {round}: {taken} bytes");
+        }
+        assert_eq!(reply.len(), expected);
+    }
+    lives(&house);
+}

@@ -9,9 +9,13 @@ use dolium_engine::ring::{RingEnd, RingFault, RingMemory, RingPlan};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::net::{RecvFlags, SendFlags};
 use std::io;
+use std::mem::MaybeUninit;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+
+/// More bells than a socket of the usual size has room for, of a byte each.
+const BELLS_MAX: usize = 4096;
 
 pub struct Port {
     socket: OwnedFd,
@@ -34,11 +38,11 @@ impl Port {
         Port { socket, end, is_blocked: false, is_gone: false, count }
     }
 
-    /// Takes the bells that have rung off the socket, or notices its end.
+    /// Takes the bells that have rung off the socket, all that it has room for, or notices its end.
     fn hear(&mut self) {
-        let mut bells = [0; 64];
+        let mut bells = [MaybeUninit::uninit(); BELLS_MAX];
         match rustix::net::recv(&self.socket, &mut bells, RecvFlags::DONTWAIT) {
-            Ok((0, _)) => self.is_gone = true,
+            Ok((_, 0)) => self.is_gone = true,
             Ok(_) | Err(rustix::io::Errno::AGAIN | rustix::io::Errno::INTR) => {}
             Err(_) => self.is_gone = true,
         }
@@ -98,6 +102,11 @@ impl RingPort for Port {
     }
 
     fn send(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        // It may be many times that a client makes room without having something to say. Bells that
+        // nobody takes off fill the socket, and the one that does not fit is the one that counts.
+        if self.is_blocked {
+            self.hear();
+        }
         if self.is_gone {
             return Err(io::ErrorKind::BrokenPipe.into());
         }
