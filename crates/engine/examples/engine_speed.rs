@@ -22,7 +22,7 @@ const NAME_MAX: usize = 64;
 const ROUND: Duration = Duration::from_millis(5);
 const ROUND_BUDGET_US: u64 = 2_000;
 /// What an insert takes, by a guess on the long side.
-const INSERT: Duration = Duration::from_nanos(400);
+const INSERT: Duration = Duration::from_nanos(600);
 
 fn arg(n: usize, default: usize) -> usize {
     std::env::args().nth(n).and_then(|a| a.parse().ok()).unwrap_or(default)
@@ -61,6 +61,15 @@ fn place(seed: u64, items: usize) -> usize {
     let mixed = (seed ^ seed >> 29).wrapping_mul(0x9e37_79b9_7f4a_7c15);
     ((u128::from((mixed ^ mixed >> 32).wrapping_mul(0xbf58_476d_1ce4_e5b9)) * items as u128) >> 64)
         as usize
+}
+
+/// Tells a thread that it is over when dropped.
+struct End<'a>(&'a AtomicBool);
+
+impl Drop for End<'_> {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
 }
 
 /// What all operations are made on.
@@ -108,9 +117,9 @@ impl Bench {
                     std::thread::sleep(ROUND);
                 }
             });
-            let slow = self.insert();
-            is_over.store(true, Ordering::Relaxed);
-            slow
+            // Also when an insert fails: the scope waits for the thread.
+            let _end = End(&is_over);
+            self.insert()
         })
     }
 

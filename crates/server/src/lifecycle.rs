@@ -21,7 +21,7 @@ use std::thread::JoinHandle;
 /// The change stream's ring; committed when somebody reads it.
 const JOURNAL_BYTES: u64 = 16 << 20;
 /// Shards for each thread: enough that two seldom meet at a lock. Few, because each shard with keys
-/// has a segment of its own: with 1024 of them a hundred thousand keys are spread over 4 MiB.
+/// has a segment of its own: with 1024 of them a hundred thousand keys are spread over 2 MiB.
 const SHARDS_PER_THREAD: u32 = 64;
 const SHARDS: std::ops::RangeInclusive<u32> = 256..=1024;
 

@@ -23,7 +23,7 @@ pub struct Work {
 }
 
 /// Segments of flushed databases given back between two looks at the clock.
-const RECLAIM_SEGMENTS: usize = 16;
+const RECLAIM_SEGMENTS: usize = 32;
 /// Most memory committed ahead of need.
 const AHEAD_BYTES_MAX: u64 = 64 << 20;
 /// Least of it worth a system call while something grows.

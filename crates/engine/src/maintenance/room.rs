@@ -25,6 +25,8 @@ const ROUNDS_ABOVE_LIMIT: usize = 64;
 const ITEMS_ABOVE_LIMIT: usize = 64;
 /// Rounds of eviction and compaction for one command.
 const ROUNDS_MAX: usize = 4_000;
+/// Segments of flushed databases given back in one of them.
+const RECLAIM_SEGMENTS: usize = 128;
 /// Of these, the first that try to do without eviction.
 const ROUNDS_WITHOUT_LOSS: usize = 8;
 /// How often one command waits for what others are moving, and for how many turns: ten milliseconds
@@ -136,7 +138,7 @@ impl Session {
                 break;
             }
             let items = if is_above { items.max(ITEMS_ABOVE_LIMIT) } else { items };
-            if engine.reclaim(self, 64) {
+            if engine.reclaim(self, RECLAIM_SEGMENTS) {
                 continue;
             }
             engine.allocator().release_empty_extents(RESERVE_BYTES);
