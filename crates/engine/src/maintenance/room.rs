@@ -25,10 +25,10 @@ const ROUNDS_ABOVE_LIMIT: usize = 64;
 const ITEMS_ABOVE_LIMIT: usize = 64;
 /// Rounds of eviction and compaction for one command.
 const ROUNDS_MAX: usize = 4_000;
-/// Segments of flushed databases given back in one of them.
-const RECLAIM_SEGMENTS: usize = 128;
 /// Of these, the first that try to do without eviction.
 const ROUNDS_WITHOUT_LOSS: usize = 8;
+/// Segments of flushed databases given back in one round.
+const RECLAIM_SEGMENTS: usize = 128;
 /// How often one command waits for what others are moving, and for how many turns: ten milliseconds
 /// or so, where moving a megabyte takes one.
 const WAITS_MAX: usize = 8;
