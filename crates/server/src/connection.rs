@@ -172,6 +172,7 @@ impl Connection {
 
     /// Sends `bytes`, after whatever has not been sent yet. What finds no room is kept; a large
     /// rest takes the buffer over instead of being copied.
+    #[inline(always)]
     pub fn send(&mut self, bytes: &mut Vec<u8>) -> Sent {
         if self.unsent() > 0 {
             self.output.extend_from_slice(bytes);

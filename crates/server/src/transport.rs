@@ -28,7 +28,7 @@ pub enum Transport {
 }
 
 impl Transport {
-    #[inline]
+    #[inline(always)]
     pub fn receive(&mut self, into: &mut [u8]) -> io::Result<usize> {
         match self {
             Transport::Socket(fd) => {
@@ -109,7 +109,7 @@ impl Transport {
         }
     }
 
-    #[inline]
+    #[inline(always)]
     pub fn send(&mut self, bytes: &[u8]) -> io::Result<usize> {
         match self {
             Transport::Socket(fd) => {

@@ -1,6 +1,7 @@
 //! One turn of a connection: receive, parse, gather into the batch.
 
 use super::Reactor;
+use super::parse::Intake;
 use crate::clients::Token;
 use crate::connection::{Connection, Hold};
 use crate::limits::*;
@@ -8,36 +9,52 @@ use std::io::ErrorKind;
 use std::sync::atomic::Ordering::Relaxed;
 
 impl Reactor {
-    /// Receives once from a connection and gathers its requests.
-    pub(super) fn turn(&mut self, token: Token) {
-        let Some(connection) = self.slab.get(token) else { return };
+    /// As `turn`, whole: the batch runs whenever it is full.
+    pub(super) fn turn_whole(&mut self, token: Token) {
+        let mut is_full = self.turn(token);
+        while is_full {
+            self.run_batch();
+            is_full = self.parse_on();
+        }
+    }
+
+    /// Receives once from a connection and gathers its requests. True: the batch is full and to be
+    /// run; `parse_on` gathers what is left then.
+    #[inline(always)]
+    pub(super) fn turn(&mut self, token: Token) -> bool {
+        let Some(connection) = self.slab.get(token) else { return false };
         connection.is_ready = false;
         connection.moved = 0;
         if std::mem::take(&mut connection.is_writable) && connection.unsent() > 0 {
-            return self.resume_output(token);
+            self.resume_output(token);
+            return false;
         }
         if connection.hold == Hold::Feed {
-            return self.feed(token);
+            self.feed(token);
+            return false;
         }
         if !connection.is_due() {
-            return;
+            return false;
         }
         if connection.incoming.is_some() {
             self.run_batch();
-            return self.turn_incoming(token);
+            self.turn_incoming(token);
+            return false;
         }
         let begun = connection.input.len();
         let receives_into_items = connection.receives_into_items();
         let is_large = begun > LEFTOVER_COPY_MAX || connection.reserved > 0;
         if is_large || !receives_into_items && self.takes_large_input(token) {
             self.run_batch();
-            return self.turn_own_buffer(token);
+            self.turn_own_buffer(token);
+            return false;
         }
         let mut hot = std::mem::take(&mut self.hot);
         if hot.len() - self.fill < READ_BYTES_MIN + begun {
             self.run_batch_over(&hot);
             self.fill = 0;
         }
+        let mut is_due = false;
         if let Some(connection) = self.slab.get(token)
             && connection.is_due()
         {
@@ -67,11 +84,26 @@ impl Reactor {
                 self.server.statistics.threads[self.thread].bytes_in.add(n as u64);
                 end += n;
             }
-            let progress = self.parse(token, &hot, (start, end), false);
-            self.keep_rest(token, &hot[progress.at..end], progress.need);
-            self.fill = if self.batch.is_empty() { 0 } else { end };
+            self.intake = Intake::new(token, start, end);
+            is_due = true;
         }
         self.hot = hot;
+        is_due && self.parse_on()
+    }
+
+    /// Gathers what was received, or what is left of it after the batch was full. True: it is full.
+    pub(super) fn parse_on(&mut self) -> bool {
+        let hot = std::mem::take(&mut self.hot);
+        let mut intake = self.intake;
+        let is_full = self.parse_some(&hot, &mut intake);
+        if is_full {
+            self.intake = intake;
+        } else {
+            self.keep_rest(intake.token, &hot[intake.at..intake.end], intake.need);
+            self.fill = if self.batch.is_empty() { 0 } else { intake.end };
+        }
+        self.hot = hot;
+        is_full
     }
 
     /// As `turn`, for a request too large for the shared buffer: received straight into the
@@ -97,7 +129,8 @@ impl Reactor {
         }
         connection.moved += received;
         self.server.statistics.threads[self.thread].bytes_in.add(received as u64);
-        let progress = self.parse(token, &input, (0, input.len()), false);
+        let mut intake = Intake::new(token, 0, input.len());
+        self.parse(&input, &mut intake);
         if received > 0
             && let Some(connection) = self.slab.get(token)
         {
@@ -105,11 +138,11 @@ impl Reactor {
         }
         if input.is_empty() {
             self.keep_large_input(input);
-            self.keep_rest(token, &[], progress.need);
+            self.keep_rest(token, &[], intake.need);
         } else if self.batch.is_empty() {
             // Nothing ran and nothing refers to the buffer: it goes on as it is, uncopied.
             if let Some(connection) = self.slab.get(token) {
-                input.drain(..progress.at);
+                input.drain(..intake.at);
                 if connection.input.is_empty() {
                     connection.input = input;
                 } else {
@@ -117,9 +150,9 @@ impl Reactor {
                     connection.input.append(&mut input);
                 }
             }
-            self.keep_rest(token, &[], progress.need);
+            self.keep_rest(token, &[], intake.need);
         } else {
-            self.keep_rest(token, &input[progress.at..], progress.need);
+            self.keep_rest(token, &input[intake.at..], intake.need);
             self.run_batch_over(&input);
             self.keep_large_input(input);
         }

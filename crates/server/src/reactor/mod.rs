@@ -80,6 +80,8 @@ pub struct Reactor {
     /// The buffer of the large request that was run last, empty.
     large_input: Vec<u8>,
     batch: Box<Batch>,
+    /// What is being gathered from the hot buffer.
+    intake: parse::Intake,
     /// The batch that was run last, empty: requests are gathered in one while the other runs.
     spare: Option<Box<Batch>>,
     /// How some requests of late began, and their commands.
@@ -154,6 +156,7 @@ impl Reactor {
             fill: 0,
             large_input: Vec::new(),
             batch: Box::default(),
+            intake: parse::Intake::new(Token { index: u32::MAX, generation: 0 }, 0, 0),
             spare: None,
             known: [None; 4],
             out: Vec::with_capacity(HOT_INPUT_BYTES),
@@ -210,24 +213,34 @@ impl Reactor {
             // come by then, and it is taken with fewer reads.
             let due = self.ready.len();
             let mut has_mail = false;
-            for event in &events {
-                let (data, flags) = (event.data.u64(), event.flags);
-                match data {
-                    MAILBOX => has_mail = true,
-                    _ if data as u32 == LISTENER => self.accept_from((data >> 32) as usize),
-                    _ if data as u32 == DATAGRAMS => {
+            for number in 0..=events.len() {
+                let (mut is_full, mut is_last) = (false, false);
+                match events.get(number).map(|event| (event.data.u64(), event.flags)) {
+                    None => {
+                        self.turn_ready(due);
+                        is_last = true;
+                    }
+                    Some((MAILBOX, _)) => has_mail = true,
+                    Some((data, _)) if data as u32 == LISTENER => {
+                        self.accept_from((data >> 32) as usize);
+                    }
+                    Some((data, _)) if data as u32 == DATAGRAMS => {
                         let counters = &self.server.statistics.threads[self.thread];
                         let number = (data >> 32) as usize;
                         self.datagrams.turn(number, &self.server, &self.session, counters);
                     }
-                    _ => {
+                    Some((data, flags)) => {
                         let token = Token { index: data as u32, generation: (data >> 32) as u32 };
-                        self.on_event(token, flags);
+                        is_full = self.on_event(token, flags);
                     }
                 }
+                // One place for both: the batch's code, which is long, is part of this function.
+                while is_full || is_last {
+                    self.run_batch_inline();
+                    is_last = false;
+                    is_full = is_full && self.parse_on();
+                }
             }
-            self.turn_ready(due);
-            self.run_batch();
             self.foresee();
             if has_mail {
                 self.read_mail();
@@ -244,8 +257,10 @@ impl Reactor {
         }
     }
 
-    fn on_event(&mut self, token: Token, flags: EventFlags) {
-        let Some(connection) = self.slab.get(token) else { return };
+    /// True: the batch is full and to be run; `parse_on` gathers what is left then.
+    #[inline(always)]
+    fn on_event(&mut self, token: Token, flags: EventFlags) -> bool {
+        let Some(connection) = self.slab.get(token) else { return false };
         if flags.intersects(EventFlags::RDHUP | EventFlags::HUP | EventFlags::ERR) {
             connection.hung_up = true;
             connection.readable = true;
@@ -261,18 +276,19 @@ impl Reactor {
                 self.resume_output(token);
             }
         }
-        let Some(connection) = self.slab.get(token) else { return };
+        let Some(connection) = self.slab.get(token) else { return false };
         if connection.hold == Hold::Feed && connection.hung_up {
             connection.closing = Closing::Now;
             self.doomed.push(token);
         } else if connection.hold == Hold::Wait {
             self.close_if_left(token);
         } else if connection.readable && !connection.is_ready {
-            match connection.is_long() {
-                true => self.make_ready(token),
-                false => self.turn(token),
+            if !connection.is_long() {
+                return self.turn(token);
             }
+            self.make_ready(token);
         }
+        false
     }
 
     fn wait_ms(&self) -> Option<u64> {

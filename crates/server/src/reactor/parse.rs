@@ -21,34 +21,63 @@ use dolium_protocol::resp::{self, Args, Repeat};
 use dolium_protocol::{http, memcache};
 use std::sync::atomic::Ordering::Relaxed;
 
-/// How far parsing came.
-pub(super) struct Progress {
+/// How far the parsing of a piece of input came.
+struct Progress {
+    at: usize,
+    need: usize,
+}
+
+/// A connection's input while it is parsed: `start..end` of some buffer.
+#[derive(Clone, Copy)]
+pub(super) struct Intake {
+    pub token: Token,
+    start: usize,
+    pub end: usize,
     /// Everything before has become requests.
     pub at: usize,
     /// Bytes that the unfinished request there needs, at least.
     pub need: usize,
+    /// A request of this turn is in the batch or has run: what it answers is sent at the turn's end.
+    gathered: bool,
+}
+
+impl Intake {
+    pub fn new(token: Token, start: usize, end: usize) -> Intake {
+        Intake { token, start, end, at: start, need: 0, gathered: false }
+    }
+
+    /// The rest of a turn of which a request has run already.
+    pub fn behind_request(token: Token, start: usize, end: usize) -> Intake {
+        Intake { gathered: true, ..Intake::new(token, start, end) }
+    }
 }
 
 impl Reactor {
-    /// Parses requests of one connection into the batch, which runs whenever it is full. `gathered`:
-    /// a request of this turn has run already, and what it answered is sent with the rest.
-    pub(super) fn parse(
-        &mut self,
-        token: Token,
-        input: &[u8],
-        (start, end): (usize, usize),
-        mut gathered: bool,
-    ) -> Progress {
-        let mut at = start;
-        let mut need = 0;
-        if let Some(connection) = self.slab.get(token) {
+    /// Parses requests of one connection into the batch, which runs whenever it is full.
+    pub(super) fn parse(&mut self, input: &[u8], intake: &mut Intake) {
+        while self.parse_some(input, intake) {
+            self.run_batch_over(input);
+        }
+    }
+
+    /// Parses requests into the batch until it is full. True: it is to be run, and this to be
+    /// called again.
+    pub(super) fn parse_some(&mut self, input: &[u8], intake: &mut Intake) -> bool {
+        let Intake { token, start, end, mut at, mut need, mut gathered } = *intake;
+        if at == start
+            && let Some(connection) = self.slab.get(token)
+        {
             connection.taken = 0;
         }
         while at < end {
             if self.batch.is_full() {
-                self.run_batch_over(input);
+                *intake = Intake { at, need, gathered, ..*intake };
+                return true;
             }
-            let Some(connection) = self.slab.get(token) else { return Progress { at: end, need } };
+            let Some(connection) = self.slab.get(token) else {
+                intake.at = end;
+                return false;
+            };
             if connection.hold != Hold::No || connection.is_closing() {
                 break;
             }
@@ -88,7 +117,8 @@ impl Reactor {
         if gathered || at_end || is_asked {
             self.batch.end(token, at);
         }
-        Progress { at, need }
+        *intake = Intake { at, need, gathered, ..*intake };
+        false
     }
 
     /// RESP requests, until the batch is full or the input is used up.

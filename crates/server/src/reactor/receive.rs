@@ -2,6 +2,7 @@
 
 use super::Reactor;
 use super::intake::note_receipt;
+use super::parse::Intake;
 use super::request::Request;
 use crate::clients::Token;
 use crate::connection::{Connection, Hold};
@@ -111,8 +112,9 @@ impl Reactor {
         connection.incoming = Some(incoming);
         self.batch.push(token, Request::Received, 0, value_end);
         self.run_batch_over(&hot);
-        let progress = self.parse(token, &hot, (value_end, end), true);
-        self.keep_rest(token, &hot[progress.at..end], progress.need);
+        let mut intake = Intake::behind_request(token, value_end, end);
+        self.parse(&hot, &mut intake);
+        self.keep_rest(token, &hot[intake.at..end], intake.need);
         if end == value_end
             && let Some(connection) = self.slab.get(token)
         {

@@ -10,6 +10,7 @@ use std::sync::atomic::Ordering::Relaxed;
 
 impl Reactor {
     /// Sends what the connection's requests have answered.
+    #[inline(always)]
     pub(super) fn settle(&mut self, token: Token) {
         let Some(connection) = self.slab.get(token) else {
             self.out.clear();
