@@ -6,6 +6,7 @@
 //! null/       the floor of a network figure: servers that parse nothing
 //! crowd/      clients that are hard on a server, and what they do to others
 //! misses/     the floor of an attached read: pairs of cache misses
+//! returns     what a function that returns behind a system call costs
 //! stores/     child processes under test, pinned, and the CPU time that they use
 //! compare/    interleaved rounds over several stores, and the table that they end in
 //! experiment/ the published experiments as data, read from `experiments/*.toml`
@@ -37,6 +38,7 @@ pub mod misses;
 pub mod null;
 pub mod probes;
 pub mod report;
+pub mod returns;
 pub mod run;
 pub mod statistics;
 pub mod stores;

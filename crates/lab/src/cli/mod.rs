@@ -6,6 +6,7 @@ mod experiments;
 mod load;
 mod null;
 mod reports;
+mod returns;
 mod run;
 mod suite;
 mod trust;
@@ -44,6 +45,8 @@ enum Command {
     Trust(trust::Options),
     /// Measure pairs of cache misses: the floor of reads from attached memory
     Misses(experiments::MissesOptions),
+    /// Measure what a function that returns behind a system call costs
+    Returns(returns::Options),
     /// Measure what idle, slow, unfinished and flooding clients do to the latency of others
     Crowd(crowd::Options),
 }
@@ -74,6 +77,7 @@ where
         Command::Null(options) => options.run(),
         Command::Trust(options) => options.run(),
         Command::Misses(options) => options.run(),
+        Command::Returns(options) => options.run(),
         Command::Crowd(options) => options.run(),
     };
     match done {

@@ -74,7 +74,10 @@ pub(super) fn serve(spec: &NullSpec, listener: &Listener) -> Result<(), LabError
     }
 }
 
-/// Receives once, unless replies are still owed, and sends. False when the peer is gone.
+/// Receives once, unless replies are still owed, and sends. False when the peer is gone. Part of
+/// its caller: a function that returns behind a system call costs as much as half of one, see
+/// [`crate::returns`], and this is to be a floor.
+#[inline(always)]
 fn turn(
     peer: &mut Peer,
     spec: &NullSpec,

@@ -1,0 +1,28 @@
+//! `dolium lab returns`: what a function that returns behind a system call costs.
+
+use std::path::PathBuf;
+
+use clap::Args;
+
+use super::write_json;
+use crate::LabError;
+use crate::returns;
+
+#[derive(Args)]
+pub(super) struct Options {
+    #[arg(long)]
+    json: Option<PathBuf>,
+}
+
+impl Options {
+    pub fn run(&self) -> Result<(), LabError> {
+        println!("A byte through a pair of Unix sockets, ns a system call\n");
+        println!("{:>22} {:>8} {:>8}", "functions to return", "ns", "more");
+        println!("{}", "─".repeat(40));
+        let result = returns::run()?;
+        for (depth, ns) in result.ns.iter().enumerate() {
+            println!("{depth:>22} {ns:>8.0} {:>8.0}", ns - result.ns[0]);
+        }
+        self.json.as_deref().map_or(Ok(()), |path| write_json(path, &result))
+    }
+}
