@@ -151,7 +151,8 @@ impl Bench {
         for _ in 0..self.operations / 32 {
             self.fetch(&mut names, &mut fetches);
             out.clear();
-            for (name, fetch) in names.iter().zip(&fetches) {
+            for (number, (name, fetch)) in names.iter().zip(&fetches).enumerate() {
+                self.session.fetch_near(&fetches, number);
                 let key = Key::from_parts(name.get(), fetch.hash());
                 let kind =
                     self.session.get_fetched(fetch, DB, &key, 1, &mut out, |_| true, |_, _| ());
@@ -180,7 +181,8 @@ impl Bench {
         let mut names = [Name::of(0, self.key_len); 32];
         for _ in 0..self.operations / 32 {
             self.fetch(&mut names, &mut fetches);
-            for (name, fetch) in names.iter().zip(&fetches) {
+            for (number, (name, fetch)) in names.iter().zip(&fetches).enumerate() {
+                self.session.fetch_near(&fetches, number);
                 let key = Key::from_parts(name.get(), fetch.hash());
                 let put = Put::plain(Value::Bytes(&value));
                 self.session.write(DB, &key, 1).put(DB, &key, &put).expect("memory");

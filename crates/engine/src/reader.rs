@@ -229,6 +229,7 @@ impl Reader {
         }
         view.fetch_rests(fetches, &self.typical_bytes);
         for (number, (fetch, key)) in fetches.iter().zip(keys).enumerate() {
+            view.fetch_near(fetches, number, &self.typical_bytes);
             value.clear();
             let bytes = key.as_ref();
             let read = view.read_fetched(db, fetch, bytes, |met| {

@@ -5,7 +5,8 @@
 //! pass 2   tags of the line -> candidate                             ask for the item
 //! pass 2b  where the home line has none: the stash line's tags       ask for the item
 //! pass 2c  length in the item's header                               ask for the rest of it
-//! pass 3   is it the key? copy; is all that led here unchanged?
+//! pass 3   four keys on: ask for the item once more
+//!          is it the key? copy; is all that led here unchanged?
 //! ```
 //!
 //! Pass 3 ends with the checks of `View::read`, against what passes 1 and 2 saw: a value counts if
@@ -26,6 +27,9 @@ use crate::verbs::Db;
 
 /// Keys of a batch: enough for memory to be the limit, few enough for what is fetched to stay.
 pub(crate) const BATCH_KEYS: usize = 32;
+/// How many keys before its turn a key's item is asked for once more, and how much of it.
+const NEAR_KEYS: usize = 4;
+const NEAR_BYTES: usize = 256;
 /// Longer items are not read on the short way: their lengths want a look before they are copied.
 const PLAIN_BYTES_MAX: usize = 2048;
 // Who reads on the short way need not ask whether a value is to be leased.
@@ -209,15 +213,30 @@ impl<'a> View<'a> {
         fetch.line_version = tags.version();
         fetch.slot = slot;
         fetch.item_at = line.reference(slot as usize) as usize * 8;
+        self.prefetch_item(fetch.item_at, bytes);
+        true
+    }
+
+    /// Beside pass 3, before the read of one of the batch's keys: what pass 2 asked for, once more,
+    /// for the key whose turn comes soon. Of so many lines asked for at once, some are not there
+    /// when they are looked at (decision 122).
+    #[inline(always)]
+    pub fn fetch_near(&self, fetches: &[Fetch], number: usize, typical: &TypicalBytes) {
+        if let Some(fetch) = fetches.get(number + NEAR_KEYS) {
+            self.prefetch_item(fetch.item_at, typical.get().min(NEAR_BYTES));
+        }
+    }
+
+    #[inline(always)]
+    fn prefetch_item(&self, item_at: usize, bytes: usize) {
         // Two lines at once: most items straddle two.
-        self.words.prefetch(fetch.item_at);
-        self.words.prefetch(fetch.item_at + 64);
-        let (mut at, end) = ((fetch.item_at | 63) + 65, fetch.item_at + bytes);
+        self.words.prefetch(item_at);
+        self.words.prefetch(item_at + 64);
+        let (mut at, end) = ((item_at | 63) + 65, item_at + bytes);
         while at < end {
             self.words.prefetch(at);
             at += 64;
         }
-        true
     }
 
     /// Pass 3: shows the item, if it is the key's and a plain one, and says whether that counts.

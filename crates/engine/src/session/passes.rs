@@ -39,6 +39,13 @@ impl Session {
         self.view().fetch_again(fetch);
     }
 
+    /// While the keys of a batch are read one after the other, before that of this number: asks once more
+    /// for the item of one whose turn comes soon.
+    #[inline(always)]
+    pub fn fetch_near(&self, fetches: &[Fetch], number: usize) {
+        self.view().fetch_near(fetches, number, &self.typical_bytes);
+    }
+
     /// Second pass: tags matched, and the item that they name is asked for. True: a third pass,
     /// [`Session::fetch_stashed`], has something to do for this key.
     #[inline(always)]

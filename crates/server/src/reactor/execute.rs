@@ -128,6 +128,9 @@ impl Reactor {
         };
         let mut has_end = false;
         for entry in run {
+            if let What::Run { .. } = entry.what {
+                stage.session.fetch_near(stage.fetches, entry.key);
+            }
             match &entry.what {
                 What::End => has_end = true,
                 What::Gets { first, count } => {

@@ -70,6 +70,7 @@ impl Stage<'_> {
         let mut is_plain = self.is_plain(connection, command);
         let mut answered = 0;
         for (number, (InRow { start, args }, fetch)) in requests.iter().zip(fetches).enumerate() {
+            self.session.fetch_near(self.fetches, entry.key + number);
             let may_be_plain = is_plain && !self.is_watched();
             let input = &self.input[*start..];
             let (session, out) = (self.session, &mut *self.out);
