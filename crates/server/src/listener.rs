@@ -79,6 +79,12 @@ pub fn listen_tcp(
     (0..threads)
         .map(|_| {
             let socket = bind_tcp(address, true)?;
+            if address.ip().is_loopback() {
+                // Within one machine there is no path whose width has to be found out, so the plainest
+                // algorithm does, which every system has: those that measure and pace cost more. Here and
+                // not at a connection, which would have begun with another, pace, and go on pacing.
+                let _ = sockopt::set_tcp_congestion(&socket, "reno");
+            }
             rustix::net::listen(&socket, backlog)?;
             Ok(Listener { socket, door, address: Address::Tcp(address), is_tls: false })
         })

@@ -27,9 +27,10 @@ use crate::verbs::Db;
 
 /// Keys of a batch: enough for memory to be the limit, few enough for what is fetched to stay.
 pub(crate) const BATCH_KEYS: usize = 32;
-/// How many keys before its turn a key's item is asked for once more, and how much of it.
+/// How many keys before its turn a key's item is asked for once more.
 const NEAR_KEYS: usize = 4;
-const NEAR_BYTES: usize = 256;
+/// How much of an item is asked for at first: of 64 items at once more would not stay.
+const FIRST_BYTES: usize = 256;
 /// Longer items are not read on the short way: their lengths want a look before they are copied.
 const PLAIN_BYTES_MAX: usize = 2048;
 // Who reads on the short way need not ask whether a value is to be leased.
@@ -213,7 +214,7 @@ impl<'a> View<'a> {
         fetch.line_version = tags.version();
         fetch.slot = slot;
         fetch.item_at = line.reference(slot as usize) as usize * 8;
-        self.prefetch_item(fetch.item_at, bytes);
+        self.prefetch_item(fetch.item_at, bytes.min(FIRST_BYTES));
         true
     }
 
@@ -222,8 +223,10 @@ impl<'a> View<'a> {
     /// when they are looked at (decision 122).
     #[inline(always)]
     pub fn fetch_near(&self, fetches: &[Fetch], number: usize, typical: &TypicalBytes) {
-        if let Some(fetch) = fetches.get(number + NEAR_KEYS) {
-            self.prefetch_item(fetch.item_at, typical.get().min(NEAR_BYTES));
+        if let Some(fetch) = fetches.get(number + NEAR_KEYS)
+            && fetch.item_at != 0
+        {
+            self.prefetch_item(fetch.item_at, typical.get());
         }
     }
 

@@ -1,7 +1,7 @@
 //! One turn of a connection: receive, parse, gather into the batch.
 
 use super::Reactor;
-use super::parse::Intake;
+use super::gather::Intake;
 use crate::clients::Token;
 use crate::connection::{Connection, Hold};
 use crate::limits::*;

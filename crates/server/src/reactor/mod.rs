@@ -13,6 +13,7 @@ mod accept;
 mod batch;
 mod execute;
 mod feed;
+mod gather;
 mod intake;
 mod mail;
 mod parse;
@@ -81,7 +82,7 @@ pub struct Reactor {
     large_input: Vec<u8>,
     batch: Box<Batch>,
     /// What is being gathered from the hot buffer.
-    intake: parse::Intake,
+    intake: gather::Intake,
     /// The batch that was run last, empty: requests are gathered in one while the other runs.
     spare: Option<Box<Batch>>,
     /// How some requests of late began, and their commands.
@@ -156,7 +157,7 @@ impl Reactor {
             fill: 0,
             large_input: Vec::new(),
             batch: Box::default(),
-            intake: parse::Intake::new(Token { index: u32::MAX, generation: 0 }, 0, 0),
+            intake: gather::Intake::new(Token { index: u32::MAX, generation: 0 }, 0, 0),
             spare: None,
             known: [None; 4],
             out: Vec::with_capacity(HOT_INPUT_BYTES),

@@ -1,8 +1,8 @@
 //! One turn of a connection whose large value is received into its item.
 
 use super::Reactor;
+use super::gather::Intake;
 use super::intake::note_receipt;
-use super::parse::Intake;
 use super::request::Request;
 use crate::clients::Token;
 use crate::connection::{Connection, Hold};
