@@ -205,6 +205,26 @@ mod tests {
     }
 
     #[test]
+    fn connections_within_the_machine_are_not_paced() {
+        let system = std::fs::read_to_string("/proc/sys/net/ipv4/tcp_congestion_control");
+        let system = system.expect("the system's default");
+        for (address, expected) in [("127.0.0.1:0", "reno"), ("0.0.0.0:0", system.trim())] {
+            let listener =
+                listen_tcp(address.parse().unwrap(), Door::Redis, 1, 16).expect("a port").remove(0);
+            let Address::Tcp(address) = listener.address else { panic!("a TCP address") };
+            let _client = TcpStream::connect(("127.0.0.1", address.port())).expect("a connection");
+            let accepted = loop {
+                match accept(&listener, 0) {
+                    Err(rustix::io::Errno::AGAIN) => std::thread::yield_now(),
+                    accepted => break accepted.expect("the connection"),
+                }
+            };
+            let used = sockopt::tcp_congestion(&accepted.socket).expect("its algorithm");
+            assert_eq!(used, expected, "a listener on {address}");
+        }
+    }
+
+    #[test]
     fn an_address_where_somebody_listens_is_refused() {
         let first = listen_tcp("127.0.0.1:0".parse().unwrap(), Door::Redis, 2, 16).expect("a port");
         let Address::Tcp(address) = first[0].address else { panic!("a TCP address") };
