@@ -1,9 +1,9 @@
 //! What a function that returns behind a system call costs.
 //!
 //! ```text
-//!   loop { syscall }                 the processor knows where every return leads
+//!   loop { syscall }                 nothing to return from
 //!   loop { f() }, f { syscall }      the kernel's own calls and returns went through the processor's
-//!                                    return predictor meanwhile: the return of f is guessed wrong
+//!                                    return predictor meanwhile: it guesses wrong, as it seems
 //! ```
 //!
 //! One byte goes through a pair of Unix sockets: a send and a receive, one call of the system each,
