@@ -84,8 +84,8 @@ pub fn set_plain(
         return false;
     }
     let key = Key::from_parts(key, fetch.hash());
-    let mut guard = session.write(db, &key, now);
-    let is_stored = guard.put(db, &key, &Put::plain(value(text))).is_ok();
+    let mut guard = session.write_fetched(db, &key, fetch, now);
+    let is_stored = guard.put_fetched(db, &key, fetch, &Put::plain(value(text))).is_ok();
     drop(guard);
     if is_stored {
         RespWriter::new(out, Version::V2).ok();

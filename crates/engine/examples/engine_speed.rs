@@ -185,7 +185,8 @@ impl Bench {
                 self.session.fetch_near(&fetches, number);
                 let key = Key::from_parts(name.get(), fetch.hash());
                 let put = Put::plain(Value::Bytes(&value));
-                self.session.write(DB, &key, 1).put(DB, &key, &put).expect("memory");
+                let mut guard = self.session.write_fetched(DB, &key, fetch, 1);
+                guard.put_fetched(DB, &key, fetch, &put).expect("memory");
             }
         }
         self.value = value;

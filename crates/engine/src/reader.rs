@@ -125,6 +125,27 @@ impl Reader {
         out: &mut Vec<u8>,
     ) -> Result<Copied, Contended> {
         let start = out.len();
+        let read = self.view().read_plain(db, key, |item| {
+            item.copy_value(0, out);
+            item.head.value_len
+        });
+        if let Some(len) = read {
+            return Ok(Copied::Value(len));
+        }
+        out.truncate(start);
+        self.copy_any(db, key, now, out)
+    }
+
+    /// As `copy`, the long way.
+    #[inline(never)]
+    fn copy_any(
+        &self,
+        db: Db,
+        key: &Key<'_>,
+        now: impl Fn() -> Millis,
+        out: &mut Vec<u8>,
+    ) -> Result<Copied, Contended> {
+        let start = out.len();
         let read = self.read_string(db, key, now, |item, int| {
             out.truncate(start);
             item.copy_value(int, out);
@@ -141,6 +162,22 @@ impl Reader {
     /// to all of `room`.
     #[inline(always)]
     pub fn copy_to(
+        &self,
+        db: Db,
+        key: &Key<'_>,
+        now: impl Fn() -> Millis,
+        room: &mut [MaybeUninit<u8>],
+    ) -> Result<Copied, Contended> {
+        let read = self.view().read_plain(db, key, |item| item.copy_value_to(0, room));
+        if let Some(len) = read {
+            return Ok(Copied::Value(len));
+        }
+        self.copy_any_to(db, key, now, room)
+    }
+
+    /// As `copy_to`, the long way.
+    #[inline(never)]
+    fn copy_any_to(
         &self,
         db: Db,
         key: &Key<'_>,
@@ -232,13 +269,23 @@ impl Reader {
             view.fetch_near(fetches, number, &self.typical_bytes);
             value.clear();
             let bytes = key.as_ref();
-            let read = view.read_fetched(db, fetch, bytes, |met| {
-                let is_there = !met.item.is_due(now);
-                if is_there {
+            // Written twice, for the compiler to know of the first all that is constant about it.
+            let read = if let Some(item) = view.plain_candidate(fetch) {
+                view.read_candidate(db, fetch, bytes, item, |met| {
                     met.item.copy_value(0, value);
-                }
-                is_there
-            });
+                    true
+                })
+            } else if let Some(item) = view.wide_candidate(fetch) {
+                view.read_candidate(db, fetch, bytes, item, |met| {
+                    let is_there = !met.item.is_due(now);
+                    if is_there {
+                        met.item.copy_value(0, value);
+                    }
+                    is_there
+                })
+            } else {
+                None
+            };
             match read {
                 Some(is_there) => visit(number, Ok(is_there.then_some(value))),
                 None => {

@@ -4,7 +4,7 @@
 mod many;
 mod passes;
 
-use crate::alloc::{PageKind, SessionSlot};
+use crate::alloc::{PageKind, SessionSlot, TopPlace};
 use crate::arena::{Mem, Ref};
 use crate::counters::Counter;
 use crate::engine::Engine;
@@ -333,6 +333,18 @@ impl Session {
     fn take(&self, bytes: usize, kind: PageKind) -> Result<u32, StoreError> {
         let block = self.engine.allocator().alloc(&self.slot, bytes, kind);
         block.map(Ref::raw).ok_or(StoreError::Full)
+    }
+
+    /// A block for an item of `bytes` in exchange for one of as many, which is to be given to
+    /// [`Session::end_exchange`] at once. `None`: take and give.
+    #[inline(always)]
+    pub(crate) fn begin_exchange(&self, bytes: usize) -> Option<(Ref, TopPlace)> {
+        self.engine.allocator().begin_exchange(&self.slot, bytes, PageKind::Item)
+    }
+
+    #[inline(always)]
+    pub(crate) fn end_exchange(&self, place: TopPlace, block: Ref) {
+        self.engine.allocator().end_exchange(&self.slot, place, block);
     }
 
     /// Frees an item's block of `bytes` (any number of the same class).

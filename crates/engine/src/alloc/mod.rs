@@ -28,7 +28,7 @@ mod verify;
 
 pub use classes::{BLOCK_MAX, PageKind, block_bytes};
 pub use drain::{Candidate, Drain};
-pub use session::SessionSlot;
+pub use session::{SessionSlot, TopPlace};
 pub use upkeep::Collapse;
 pub use usage::{ClassUsage, Usage};
 
@@ -79,6 +79,28 @@ impl Allocator {
         if self.draining() || !slot.push(class, block) {
             self.free_slow(slot, class, block);
         }
+    }
+
+    /// A block in exchange for another one of the same class, which is to be freed by
+    /// [`Allocator::end_exchange`] before this session takes or frees anything else. `None`: it has
+    /// to be taken and freed, as always.
+    #[inline(always)]
+    pub fn begin_exchange(
+        &self,
+        slot: &SessionSlot,
+        bytes: usize,
+        kind: PageKind,
+    ) -> Option<(Ref, TopPlace)> {
+        if bytes > BLOCK_MAX || self.draining() {
+            return None;
+        }
+        slot.top(Class::of(bytes, kind))
+    }
+
+    /// Frees the block that was exchanged: it takes the place of the new one.
+    #[inline(always)]
+    pub fn end_exchange(&self, slot: &SessionSlot, place: TopPlace, block: Ref) {
+        slot.replace(place, block);
     }
 
     /// Whether somebody is emptying pages, so that blocks must not be kept in magazines unseen.

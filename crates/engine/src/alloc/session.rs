@@ -60,6 +60,10 @@ pub struct SessionSlot {
     _one_writer: PhantomData<Cell<()>>,
 }
 
+/// Where in a magazine the block that was freed last stands.
+#[derive(Debug)]
+pub struct TopPlace(u64);
+
 /// Where the magazine of a class begins within a slot.
 #[inline(always)]
 pub(super) fn magazine_at(class: Class) -> u64 {
@@ -156,6 +160,24 @@ impl SessionSlot {
         }
         self.set(magazine, count - 1);
         Ref::from_raw(self.get(magazine + 4 * count as u64))
+    }
+
+    /// The block that was freed last, left where it is, and its place: [`SessionSlot::replace`] is to follow.
+    #[inline(always)]
+    pub(super) fn top(&self, class: Class) -> Option<(Ref, TopPlace)> {
+        let magazine = self.at + magazine_at(class);
+        let count = self.get(magazine);
+        if count == 0 {
+            return None;
+        }
+        let place = magazine + 4 * count as u64;
+        Some((Ref::from_raw(self.get(place))?, TopPlace(place)))
+    }
+
+    /// Puts a free block in the place of the one that [`SessionSlot::top`] gave, which is in use now.
+    #[inline(always)]
+    pub(super) fn replace(&self, place: TopPlace, block: Ref) {
+        self.set(place.0, block.raw());
     }
 
     /// Puts a free block into the magazine. False: it is full.

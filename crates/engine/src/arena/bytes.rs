@@ -1,7 +1,7 @@
 //! Bytes in and out of the arena, eight at a time.
 //!
 //! The shared side is a whole aligned word, loaded or stored as a relaxed atomic (on x86-64 loads
-//! may be unaligned, see `unaligned.rs`); the private side is unaligned. A value may begin at any byte of its block:
+//! may be unaligned, see `unaligned/`); the private side is unaligned. A value may begin at any byte of its block:
 //!
 //! ```text
 //! shared   | .....abc | defghijk | lm...... |     shift = 5
@@ -46,7 +46,7 @@ fn merge(word: &AtomicU64, mask: u64, bits: u64) {
     store(word, load(word) & !mask | bits & mask);
 }
 
-/// Where there is nothing better (see `unaligned.rs`): aligned words, shifted together.
+/// Where there is nothing better (see `unaligned/`): aligned words, shifted together.
 #[cfg(any(not(target_arch = "x86_64"), miri, shuttle))]
 impl Words {
     /// Writes all of `room` with the bytes that begin at `offset`.

@@ -7,9 +7,18 @@
 //! access to memory that is not the arena's.
 
 use super::bytes::Frame;
+#[cfg(not(any(shuttle, loom, miri)))]
+use super::layout::RUN_MAX;
+#[cfg(all(target_arch = "x86_64", not(any(miri, shuttle, loom))))]
+use super::unaligned::Source;
 use super::words::Words;
 use crate::sync::atomics::{AtomicU32, AtomicU64};
 use std::mem::MaybeUninit;
+
+/// How far behind a place the methods in `_in` reach: a control block, an index line, an item's fields
+/// and where its value begins.
+#[cfg(not(any(shuttle, loom, miri)))]
+const INNER_BYTES: usize = 128 << 10;
 
 /// Stores through it are for the process that owns the arena: over a read-only mapping they
 /// fault, and no path of a reader has one.
@@ -44,8 +53,32 @@ impl<'a> Mem<'a> {
         unsafe { AtomicU32::from_ptr(word) }
     }
 
+    /// The word `offset` bytes behind `at`. Of several words of one place only the first pays for the
+    /// cut, and a constant offset costs nothing.
+    #[inline(always)]
+    pub fn u64_in(self, at: usize, offset: usize) -> &'a AtomicU64 {
+        debug_assert!((at | offset).is_multiple_of(8) && offset < INNER_BYTES);
+        let near = self.place(at & !7);
+        let word = near.wrapping_add(offset & (INNER_BYTES - 8)).cast::<u64>();
+        // SAFETY: `near` lies within the reach, and behind that the reservation goes on for longer
+        // than the offset was cut to, as long as the words live; the address is aligned; all access
+        // is atomic.
+        unsafe { AtomicU64::from_ptr(word) }
+    }
+
+    /// As `u64_in`, of four bytes.
+    #[inline(always)]
+    pub fn u32_in(self, at: usize, offset: usize) -> &'a AtomicU32 {
+        debug_assert!((at | offset).is_multiple_of(4) && offset < INNER_BYTES);
+        let near = self.place(at & !3);
+        let word = near.wrapping_add(offset & (INNER_BYTES - 4)).cast::<u32>();
+        // SAFETY: as in `u64_in`, with four bytes.
+        unsafe { AtomicU32::from_ptr(word) }
+    }
+
     #[inline(always)]
     fn place(self, at: usize) -> *mut u8 {
+        const _: () = assert!(INNER_BYTES as u64 <= RUN_MAX);
         const MASK: usize = super::layout::REACH as usize - 1;
         self.base.as_ptr().wrapping_add(at & MASK)
     }
@@ -71,6 +104,14 @@ impl<'a> Mem<'a> {
 
     pub fn u32_at(self, at: usize) -> &'a AtomicU32 {
         self.words.word32(at as u64)
+    }
+
+    pub fn u64_in(self, at: usize, offset: usize) -> &'a AtomicU64 {
+        self.u64_at(at + offset)
+    }
+
+    pub fn u32_in(self, at: usize, offset: usize) -> &'a AtomicU32 {
+        self.u32_at(at + offset)
     }
 
     pub fn may_load(self, at: usize, len: usize) -> bool {
@@ -132,15 +173,81 @@ impl Mem<'_> {
     pub fn copy_out(self, at: usize, len: usize, out: &mut Vec<u8>) {
         self.words.copy_out(at as u64, len, out);
     }
+}
 
+/// Bytes of an item: `offset` bytes behind `at`, where the item is.
+#[cfg(all(target_arch = "x86_64", not(any(miri, shuttle, loom))))]
+impl<'a> Mem<'a> {
     #[inline(always)]
-    pub fn copy_to(self, at: usize, room: &mut [MaybeUninit<u8>]) {
-        self.words.copy_to(at as u64, room);
+    fn source_in(self, at: usize, offset: usize, len: usize) -> Source<'a> {
+        const LEN_MAX: u64 = RUN_MAX - INNER_BYTES as u64;
+        assert!(len as u64 <= LEN_MAX, "more bytes than any value has");
+        let start = self.place(at).wrapping_add(offset & (INNER_BYTES - 1));
+        // SAFETY: `place` lies within the reach, and behind that the reservation goes on for the
+        // longest offset and the longest length together, as long as the words live.
+        unsafe { Source::new(start, len) }
+    }
+
+    /// Whether these bytes are `bytes`.
+    #[inline(always)]
+    pub fn bytes_equal_in(self, at: usize, offset: usize, bytes: &[u8]) -> bool {
+        self.source_in(at, offset, bytes.len()).is(bytes)
     }
 
     #[inline(always)]
-    pub fn copy_framed(self, at: usize, len: usize, frame: &Frame, out: &mut Vec<u8>) {
-        self.words.copy_framed(at as u64, len, frame, out);
+    pub fn copy_out_in(self, at: usize, offset: usize, len: usize, out: &mut Vec<u8>) {
+        self.source_in(at, offset, len).append_to(out);
+    }
+
+    #[inline(always)]
+    pub fn copy_to_in(self, at: usize, offset: usize, room: &mut [MaybeUninit<u8>]) {
+        self.source_in(at, offset, room.len()).copy_to(room);
+    }
+
+    #[inline(always)]
+    pub fn copy_framed_in(
+        self,
+        at: usize,
+        offset: usize,
+        len: usize,
+        frame: &Frame,
+        out: &mut Vec<u8>,
+    ) {
+        self.source_in(at, offset, len).append_framed_to(frame, out);
+    }
+
+    #[inline(always)]
+    pub fn prefetch(self, at: usize) {
+        use core::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
+        let at = self.base.as_ptr().wrapping_add(at);
+        // SAFETY: a prefetch is a hint that never faults, whatever the address.
+        unsafe { _mm_prefetch::<_MM_HINT_T0>(at.cast()) };
+    }
+}
+
+#[cfg(not(all(target_arch = "x86_64", not(any(miri, shuttle, loom)))))]
+impl Mem<'_> {
+    pub fn bytes_equal_in(self, at: usize, offset: usize, bytes: &[u8]) -> bool {
+        self.words.bytes_equal((at + offset) as u64, bytes)
+    }
+
+    pub fn copy_out_in(self, at: usize, offset: usize, len: usize, out: &mut Vec<u8>) {
+        self.words.copy_out((at + offset) as u64, len, out);
+    }
+
+    pub fn copy_to_in(self, at: usize, offset: usize, room: &mut [MaybeUninit<u8>]) {
+        self.words.copy_to((at + offset) as u64, room);
+    }
+
+    pub fn copy_framed_in(
+        self,
+        at: usize,
+        offset: usize,
+        len: usize,
+        frame: &Frame,
+        out: &mut Vec<u8>,
+    ) {
+        self.words.copy_framed((at + offset) as u64, len, frame, out);
     }
 
     #[inline(always)]

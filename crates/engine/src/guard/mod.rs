@@ -10,6 +10,7 @@
 //! Locks are taken in the order of their addresses, so that two guards never wait for each other.
 
 mod lookup;
+mod overwrite;
 mod patch;
 mod put;
 mod remove;

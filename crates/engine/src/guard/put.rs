@@ -1,15 +1,13 @@
 //! Storing a value.
 
+use super::overwrite::{PLAIN_BYTES_MAX, is_plain};
 use super::{Guard, Spot, Target};
 use crate::index::bucket::{META_MAIN, META_TTL, tag_of};
 use crate::index::segment::Segment;
-use crate::item::{Head, ItemParts, write_item, write_plain_item};
+use crate::item::{Head, ItemParts, write_item};
 use crate::journal::Entry;
 use crate::limits::{KEY_BYTES_MAX, VALUE_BYTES_MAX};
 use crate::verbs::*;
-
-/// Key and value of what takes the short way; longer items are dominated by their bytes.
-const PLAIN_BYTES_MAX: usize = 4096;
 
 /// A `Put` with everything that was relative to the old item worked out.
 struct Plan<'a> {
@@ -39,11 +37,7 @@ impl<'s> Guard<'s> {
         put: &Put<'_>,
     ) -> Option<Result<Stored, StoreError>> {
         let Value::Bytes(value) = put.value else { return None };
-        let is_plain = put.deadline == Deadline::Never
-            && put.flags == Flags::Set(0)
-            && !put.unique
-            && put.marks == 0;
-        if !is_plain || key.bytes.len() + value.len() > PLAIN_BYTES_MAX {
+        if !is_plain(put) || key.bytes.len() + value.len() > PLAIN_BYTES_MAX {
             return None;
         }
         let target = self.target(db, key.hash);
@@ -52,38 +46,7 @@ impl<'s> Guard<'s> {
         if old.has_ttl() || old.has_ext() {
             return None;
         }
-        let head = Head::plan(Encoding::Bytes, key.bytes.len(), value.len(), false, false);
-        let reference = match self.session.take_item(head.size()) {
-            Ok(reference) => reference,
-            Err(error) => return Some(Err(error)),
-        };
-        write_plain_item(self.session.mem(), reference as usize * 8, &head, key.bytes, value);
-        self.before_change(&target, spot.segment, spot.line);
-        let bucket = spot.bucket();
-        bucket.set_reference(spot.slot, reference);
-        bucket.bump_version();
-        self.session.give_item((spot.item.at / 8) as u32, old.size());
-        if self.is_heard(put.event) {
-            self.tell_plain(&target, key.bytes, put.event, value);
-        } else {
-            self.session.count_change();
-        }
-        Some(Ok(Stored { replaced: true, unique: 0 }))
-    }
-
-    #[cold]
-    #[inline(never)]
-    fn tell_plain(&self, target: &Target<'s>, key: &[u8], event: Event, value: &[u8]) {
-        let put = Entry::Put {
-            int: None,
-            value: [value, b"", b""],
-            deadline: NEVER,
-            flags: 0,
-            kind: Kind::String,
-            encoding: Encoding::Bytes,
-            created: false,
-        };
-        self.tell(target, key, event, put);
+        Some(self.overwrite(db, &target, &spot, key, value, put.event))
     }
 
     #[inline(never)]

@@ -9,21 +9,15 @@
 //!          is it the key? copy; is all that led here unchanged?
 //! ```
 //!
-//! Pass 3 ends with the checks of `View::read`, against what passes 1 and 2 saw: a value counts if
-//! everything on the way to it is still the same. Whatever is not plain (a miss, an integer, a
-//! candidate that is another key, a change meanwhile) is left to `View::read`, for which by then all
-//! memory is near.
+//! Pass 3 is in `candidate.rs`, for readers and for writers.
 
 use crate::index::bucket::{Line, LineTags, tag_of};
-use crate::index::read::{View, step};
+use crate::index::read::View;
 use crate::index::segment::{SEGMENT_BYTES, STASH_LINES, Segment, home_of, stash_line};
-use crate::index::shard::{DirectoryWord, Shard};
 use crate::index::typical::TypicalBytes;
 use crate::item::Item;
 use crate::lease::LEASED_BYTES_MIN;
 use crate::sync::atomics::Ordering::{Acquire, Relaxed};
-use crate::sync::atomics::fence;
-use crate::verbs::Db;
 
 /// Keys of a batch: enough for memory to be the limit, few enough for what is fetched to stay.
 pub(crate) const BATCH_KEYS: usize = 32;
@@ -32,7 +26,7 @@ const NEAR_KEYS: usize = 4;
 /// How much of an item is asked for at first: of 64 items at once more would not stay.
 const FIRST_BYTES: usize = 256;
 /// Longer items are not read on the short way: their lengths want a look before they are copied.
-const PLAIN_BYTES_MAX: usize = 2048;
+pub(super) const PLAIN_BYTES_MAX: usize = 2048;
 // Who reads on the short way need not ask whether a value is to be leased.
 const _: () = assert!(cfg!(shuttle) || PLAIN_BYTES_MAX < LEASED_BYTES_MIN);
 
@@ -40,21 +34,21 @@ const _: () = assert!(cfg!(shuttle) || PLAIN_BYTES_MAX < LEASED_BYTES_MIN);
 /// in the arena; whoever uses one later checks it like any other.
 #[derive(Clone, Copy, Debug)]
 pub struct Fetch {
-    hash: u64,
-    several: u64,
-    directory: u64,
-    shard_at: usize,
-    entry_at: usize,
-    home_at: usize,
+    pub(super) hash: u64,
+    pub(super) several: u64,
+    pub(super) directory: u64,
+    pub(super) shard_at: usize,
+    pub(super) entry_at: usize,
+    pub(super) home_at: usize,
     /// The line with the candidate: the home line, or its stash line.
-    line_at: usize,
+    pub(super) line_at: usize,
     /// Where the candidate is; 0 = there is none.
-    item_at: usize,
-    root: u32,
-    segment: u32,
-    home_version: u32,
-    line_version: u32,
-    slot: u32,
+    pub(super) item_at: usize,
+    pub(super) root: u32,
+    pub(super) segment: u32,
+    pub(super) home_version: u32,
+    pub(super) line_version: u32,
+    pub(super) slot: u32,
 }
 
 impl Fetch {
@@ -82,13 +76,6 @@ impl Fetch {
     }
 }
 
-/// A plain item that pass 3 has met, and its byte in the index.
-#[derive(Clone, Copy)]
-pub(crate) struct Candidate<'a> {
-    pub item: Item<'a>,
-    pub meta: u8,
-}
-
 impl<'a> View<'a> {
     /// Pass 1.
     #[inline(always)]
@@ -97,8 +84,8 @@ impl<'a> View<'a> {
         let several = shard.several();
         let directory = shard.directory();
         let entry_at = directory.entry_at(self.shifted(hash));
-        // In a shard without segments the entry lies before the first block.
-        if several & 1 != 0 || !self.words.may_load(entry_at, 4) {
+        // A shard without segments has no entries: what would be taken for one is the arena's header.
+        if several & 1 != 0 || directory.is_empty() || !self.words.may_load(entry_at, 4) {
             return Fetch { hash, ..Fetch::NONE };
         }
         // Pairs with the Release with which a split publishes the new segments.
@@ -232,49 +219,16 @@ impl<'a> View<'a> {
 
     #[inline(always)]
     fn prefetch_item(&self, item_at: usize, bytes: usize) {
-        // Two lines at once: most items straddle two.
         self.words.prefetch(item_at);
-        self.words.prefetch(item_at + 64);
-        let (mut at, end) = ((item_at | 63) + 65, item_at + bytes);
+        if bytes <= 64 {
+            // The last byte's line, which is most often the next one. Of 0, which is "not known", as of 64.
+            self.words.prefetch(item_at + (bytes.wrapping_sub(1) & 63));
+            return;
+        }
+        let (mut at, end) = (item_at | 63, item_at + bytes);
         while at < end {
-            self.words.prefetch(at);
+            self.words.prefetch(at + 1);
             at += 64;
         }
-    }
-
-    /// Pass 3: shows the item, if it is the key's and a plain one, and says whether that counts.
-    /// `None`: go the long way; what `visit` did is void.
-    #[inline(always)]
-    pub fn read_fetched<R>(
-        &self,
-        db: Db,
-        fetch: &Fetch,
-        key: &[u8],
-        visit: impl FnOnce(&Candidate<'a>) -> R,
-    ) -> Option<R> {
-        if fetch.item_at == 0 {
-            return None;
-        }
-        let item = Item::at(self.words, fetch.item_at)?;
-        let is_plain = item.head.is_string() && !item.head.is_int();
-        if !is_plain || item.head.size() > PLAIN_BYTES_MAX || !item.has_key(key) {
-            return None;
-        }
-        let line = Line { words: self.words, at: fetch.line_at };
-        let home = Line { words: self.words, at: fetch.home_at };
-        let shard = Shard { words: self.words, at: fetch.shard_at };
-        let result = visit(&Candidate { item, meta: line.meta(fetch.slot as usize) });
-        // As in `View::holds`: the loads of the item come before the loads below.
-        fence(Acquire);
-        let versions =
-            || home.version() == fetch.home_version && line.version() == fetch.line_version;
-        let entry = || self.words.u32_at(fetch.entry_at).load(Relaxed) == fetch.segment;
-        let directory = || shard.directory() == DirectoryWord(fetch.directory);
-        let holds = step!(Version, versions())
-            && step!(Entry, entry())
-            && step!(Directory, directory())
-            && step!(Root, self.root_of(db) == fetch.root)
-            && shard.several() == fetch.several;
-        holds.then_some(result)
     }
 }

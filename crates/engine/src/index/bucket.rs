@@ -143,8 +143,8 @@ impl<'a> Line<'a> {
     pub fn load(&self) -> LineTags {
         // Pairs with the Release stores below: who sees a tag sees the reference and the item;
         // who sees a version sees all that was done before it.
-        let word0 = self.words.u64_at(self.at).load(Acquire);
-        let word1 = self.words.u64_at(self.at + 8).load(Acquire);
+        let word0 = self.words.u64_in(self.at, 0).load(Acquire);
+        let word1 = self.words.u64_in(self.at, 8).load(Acquire);
         LineTags { word0, word1 }
     }
 
@@ -155,21 +155,21 @@ impl<'a> Line<'a> {
 
     #[inline(always)]
     pub fn version(&self) -> u32 {
-        (self.words.u64_at(self.at).load(Relaxed) & VERSION_MASK) as u32
+        (self.words.u64_in(self.at, 0).load(Relaxed) & VERSION_MASK) as u32
     }
 
     #[inline(always)]
     pub fn reference(&self, slot: usize) -> u32 {
         // Pairs with the Release in `set_reference`.
-        self.words.u32_at(self.at + 24 + 4 * slot).load(Acquire)
+        self.words.u32_in(self.at, 24 + 4 * slot).load(Acquire)
     }
 
     #[inline(always)]
     pub fn meta(&self, slot: usize) -> u8 {
         if slot < 8 {
-            (self.words.u64_at(self.at + 16).load(Relaxed) >> (8 * slot)) as u8
+            (self.words.u64_in(self.at, 16).load(Relaxed) >> (8 * slot)) as u8
         } else {
-            (self.words.u64_at(self.at + 8).load(Relaxed) >> (8 * (slot - 2))) as u8
+            (self.words.u64_in(self.at, 8).load(Relaxed) >> (8 * (slot - 2))) as u8
         }
     }
 
@@ -178,9 +178,8 @@ impl<'a> Line<'a> {
     /// Counts a use.
     #[inline(always)]
     pub fn bump_frequency(&self, slot: usize) {
-        let (at, shift) =
-            if slot < 8 { (self.at + 16, 8 * slot) } else { (self.at + 8, 8 * (slot - 2)) };
-        let word = self.words.u64_at(at);
+        let (at, shift) = if slot < 8 { (16, 8 * slot) } else { (8, 8 * (slot - 2)) };
+        let word = self.words.u64_in(self.at, at);
         let old = word.load(Relaxed);
         if (old >> shift) & u64::from(META_FREQUENCY) < u64::from(META_FREQUENCY) {
             let _ = word.compare_exchange(old, old + (1 << shift), Relaxed, Relaxed);
@@ -188,9 +187,8 @@ impl<'a> Line<'a> {
     }
 
     pub fn set_meta(&self, slot: usize, meta: u8) {
-        let (at, shift) =
-            if slot < 8 { (self.at + 16, 8 * slot) } else { (self.at + 8, 8 * (slot - 2)) };
-        let word = self.words.u64_at(at);
+        let (at, shift) = if slot < 8 { (16, 8 * slot) } else { (8, 8 * (slot - 2)) };
+        let word = self.words.u64_in(self.at, at);
         // A reader may bump another meta byte of this word at the same time, hence the loop.
         let mut old = word.load(Relaxed);
         loop {
@@ -204,13 +202,13 @@ impl<'a> Line<'a> {
 
     pub fn set_reference(&self, slot: usize, reference: u32) {
         // Pairs with the Acquire in `reference`: who sees it sees the item's bytes.
-        self.words.u32_at(self.at + 24 + 4 * slot).store(reference, Release);
+        self.words.u32_in(self.at, 24 + 4 * slot).store(reference, Release);
     }
 
     /// Says to readers that something in this line is no longer what they may have seen.
     #[inline(always)]
     pub fn bump_version(&self) {
-        let word = self.words.u64_at(self.at);
+        let word = self.words.u64_in(self.at, 0);
         let old = word.load(Relaxed);
         let version = (old as u32).wrapping_add(COUNTER_ONE as u32);
         // The counter is in the upper bits, so that wrapping does not touch the lower six.
@@ -218,7 +216,7 @@ impl<'a> Line<'a> {
     }
 
     pub fn set_stash(&self, stash: usize) {
-        let word = self.words.u64_at(self.at);
+        let word = self.words.u64_in(self.at, 0);
         let old = word.load(Relaxed);
         word.store(old & !STASH_MASK | (stash as u64) << STASH_SHIFT, Release);
         self.bump_version();
@@ -227,13 +225,13 @@ impl<'a> Line<'a> {
     /// Makes a filled slot visible, or empties one (tag 0, followed by `bump_version`).
     pub fn set_tag(&self, slot: usize, tag: u8) {
         if slot < 4 {
-            let word = self.words.u64_at(self.at);
+            let word = self.words.u64_in(self.at, 0);
             let shift = 32 + 8 * slot;
             let old = word.load(Relaxed);
             word.store(old & !(0xff << shift) | u64::from(tag) << shift, Release);
             return;
         }
-        let word = self.words.u64_at(self.at + 8);
+        let word = self.words.u64_in(self.at, 8);
         let shift = 8 * (slot - 4);
         let mut old = word.load(Relaxed);
         loop {
@@ -262,9 +260,9 @@ impl<'a> Line<'a> {
     /// A fresh line, with a version that no reader of the memory's former use can have seen.
     pub fn reset(&self, version_seed: u32) {
         let version = u64::from(version_seed.wrapping_mul(COUNTER_ONE as u32));
-        self.words.u64_at(self.at + 8).store(0, Relaxed);
-        self.words.u64_at(self.at + 16).store(0, Relaxed);
-        self.words.u64_at(self.at).store(version, Release);
+        self.words.u64_in(self.at, 8).store(0, Relaxed);
+        self.words.u64_in(self.at, 16).store(0, Relaxed);
+        self.words.u64_in(self.at, 0).store(version, Release);
     }
 }
 

@@ -5,6 +5,7 @@
 
 pub(crate) mod batch;
 pub(crate) mod bucket;
+mod candidate;
 mod grow;
 pub(crate) mod read;
 pub(crate) mod segment;

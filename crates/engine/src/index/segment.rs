@@ -70,11 +70,11 @@ impl<'a> Segment<'a> {
     }
 
     fn get(&self, at: usize) -> u64 {
-        self.words.u64_at(self.at + at).load(Relaxed)
+        self.words.u64_in(self.at, at).load(Relaxed)
     }
 
     fn set(&self, at: usize, value: u64) {
-        self.words.u64_at(self.at + at).store(value, Release);
+        self.words.u64_in(self.at, at).store(value, Release);
     }
 
     /// Makes an empty segment of this block.

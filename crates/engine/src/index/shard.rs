@@ -76,39 +76,39 @@ pub(crate) struct Shard<'a> {
 impl<'a> Shard<'a> {
     #[inline(always)]
     pub fn lock(&self) -> &'a AtomicU32 {
-        self.words.u32_at(self.at)
+        self.words.u32_in(self.at, 0)
     }
 
     #[inline(always)]
     pub fn directory(&self) -> DirectoryWord {
         // Pairs with the Release in `set_directory`: who sees the word sees the directory.
-        DirectoryWord(self.words.u64_at(self.at + 64).load(Acquire))
+        DirectoryWord(self.words.u64_in(self.at, 64).load(Acquire))
     }
 
     pub fn set_directory(&self, word: DirectoryWord) {
-        self.words.u64_at(self.at + 64).store(word.0, Release);
+        self.words.u64_in(self.at, 64).store(word.0, Release);
     }
 
     #[inline(always)]
     pub fn several(&self) -> u64 {
-        self.words.u64_at(self.at + 72).load(Acquire)
+        self.words.u64_in(self.at, 72).load(Acquire)
     }
 
     /// Before and after a write of several keys, or of several words of one item, under the lock:
     /// while the number is odd, no read of the shard succeeds.
     pub fn flip_several(&self) {
-        let word = self.words.u64_at(self.at + 72);
+        let word = self.words.u64_in(self.at, 72);
         word.store(word.load(Relaxed) + 1, Release);
     }
 
     #[inline(always)]
     fn get(&self, at: usize) -> u64 {
-        self.words.u64_at(self.at + at).load(Relaxed)
+        self.words.u64_in(self.at, at).load(Relaxed)
     }
 
     #[inline(always)]
     fn set(&self, at: usize, value: u64) {
-        self.words.u64_at(self.at + at).store(value, Relaxed);
+        self.words.u64_in(self.at, at).store(value, Relaxed);
     }
 
     pub fn items(&self) -> u64 {

@@ -34,9 +34,20 @@ impl<'a> Item<'a> {
         Some(Item { words, at, head })
     }
 
+    /// The item at `at`, if it is of the commonest form (see [`Head::parse_plain`]): 516 bytes at
+    /// most, which lie within what can be loaded wherever it begins.
+    #[inline(always)]
+    pub fn plain_at(words: Mem<'a>, at: usize) -> Option<Item<'a>> {
+        if !words.may_load(at, 8) {
+            return None;
+        }
+        let head = Head::parse_plain(words.u64_at(at).load(Relaxed))?;
+        words.may_load(at, head.size()).then_some(Item { words, at, head })
+    }
+
     #[inline(always)]
     fn load(&self, offset: usize) -> u64 {
-        self.words.u64_at(self.at + offset).load(Relaxed)
+        self.words.u64_in(self.at, offset).load(Relaxed)
     }
 
     /// Whether the item's key is `key`.
@@ -45,7 +56,7 @@ impl<'a> Item<'a> {
         if self.head.key_len != key.len() {
             return false;
         }
-        self.words.bytes_equal(self.at + self.head.key_at, key)
+        self.words.bytes_equal_in(self.at, self.head.key_at, key)
     }
 
     pub fn copy_key(&self, out: &mut Vec<u8>) {
@@ -56,13 +67,13 @@ impl<'a> Item<'a> {
     #[inline]
     pub fn int(&self) -> i64 {
         // Pairs with the Release in `set_int`.
-        self.words.u64_at(self.at + Head::INT_AT).load(Acquire) as i64
+        self.words.u64_in(self.at, Head::INT_AT).load(Acquire) as i64
     }
 
     /// Under the shard's lock only.
     pub fn set_int(&self, value: i64) {
         // Pairs with the Acquire in `int`.
-        self.words.u64_at(self.at + Head::INT_AT).store(value as u64, Release);
+        self.words.u64_in(self.at, Head::INT_AT).store(value as u64, Release);
     }
 
     #[inline(always)]
@@ -72,7 +83,7 @@ impl<'a> Item<'a> {
 
     /// Under the shard's lock only, and only if the item has a deadline.
     pub fn set_deadline(&self, deadline: Millis) {
-        self.words.u64_at(self.at + self.head.ttl_at()).store(deadline, Release);
+        self.words.u64_in(self.at, self.head.ttl_at()).store(deadline, Release);
     }
 
     #[inline(always)]
@@ -97,7 +108,7 @@ impl<'a> Item<'a> {
     /// another item that has taken the block since.
     pub fn note_use(&self, now_s: u32) {
         if self.head.has_ext() {
-            let word = self.words.u64_at(self.at + self.head.ext_at() + 8);
+            let word = self.words.u64_in(self.at, self.head.ext_at() + 8);
             let old = word.load(Relaxed);
             let new = old & 0xffff_ffff | u64::from(now_s) << 32;
             if old != new {
@@ -145,7 +156,7 @@ impl<'a> Item<'a> {
         if self.head.is_int() {
             out.extend_from_slice(decimal(int, &mut [0; 20]));
         } else {
-            self.words.copy_out(self.at + self.head.value_at(), self.head.value_len, out);
+            self.words.copy_out_in(self.at, self.head.value_at(), self.head.value_len, out);
         }
     }
 
@@ -162,7 +173,7 @@ impl<'a> Item<'a> {
         } else {
             let len = self.head.value_len;
             if let Some(room) = room.get_mut(..len) {
-                self.words.copy_to(self.at + self.head.value_at(), room);
+                self.words.copy_to_in(self.at, self.head.value_at(), room);
             }
             len
         }
@@ -171,8 +182,8 @@ impl<'a> Item<'a> {
     /// Appends the value of an item of bytes, which is no integer, in its frame.
     #[inline(always)]
     pub fn copy_framed(&self, frame: &Frame, out: &mut Vec<u8>) {
-        let at = self.at + self.head.value_at();
-        self.words.copy_framed(at, self.head.value_len, frame, out);
+        let (offset, len) = (self.head.value_at(), self.head.value_len);
+        self.words.copy_framed_in(self.at, offset, len, frame, out);
     }
 
     /// Appends the bytes `start..end` of the value (cut to what there is).

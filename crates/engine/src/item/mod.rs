@@ -5,5 +5,5 @@ mod head;
 mod write;
 
 pub(crate) use access::Item;
-pub(crate) use head::Head;
+pub(crate) use head::{Head, PlainHead};
 pub(crate) use write::{ItemParts, write_item, write_plain_item};

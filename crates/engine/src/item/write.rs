@@ -1,11 +1,11 @@
 //! Writing an item into a block that nobody can see yet.
 //!
-//! On x86-64 by unaligned stores (`arena/unaligned.rs`). Elsewhere, and under Miri, the bytes are gathered into words in a register and stored word by word, so that every access
+//! On x86-64 by unaligned stores (`arena/unaligned/`). Elsewhere, and under Miri, the bytes are gathered into words in a register and stored word by word, so that every access
 //! to the arena is an aligned atomic one of eight bytes: a late reader of the block's former item
 //! reads garbage, never undefined behaviour.
 
 use crate::arena::Mem;
-use crate::item::Head;
+use crate::item::{Head, PlainHead};
 use crate::sync::atomics::Ordering::Relaxed;
 use crate::sync::atomics::{Ordering, fence};
 use crate::verbs::Millis;
@@ -37,28 +37,33 @@ pub(crate) fn write_item(words: Mem<'_>, at: usize, parts: &ItemParts<'_>) {
 
 /// As `write_item`, of an item that has nothing but its key and its bytes.
 #[inline(always)]
-pub(crate) fn write_plain_item(words: Mem<'_>, at: usize, head: &Head, key: &[u8], value: &[u8]) {
+pub(crate) fn write_plain_item(
+    words: Mem<'_>,
+    at: usize,
+    head: &PlainHead,
+    key: &[u8],
+    value: &[u8],
+) {
+    // As above.
+    fence(Ordering::Release);
     #[cfg(all(target_arch = "x86_64", not(any(miri, shuttle, loom))))]
     {
-        // As above.
-        fence(Ordering::Release);
-        words.u64_at(at).store(head.word(), Relaxed);
+        words.u64_at(at).store(head.word, Relaxed);
         words.store_unaligned(at + head.key_at, key);
-        words.store_unaligned(at + head.value_at(), value);
+        words.store_unaligned(at + head.key_at + key.len(), value);
     }
     #[cfg(not(all(target_arch = "x86_64", not(any(miri, shuttle, loom)))))]
     {
-        let parts = ItemParts {
-            head: *head,
-            int: 0,
-            deadline: crate::verbs::NEVER,
-            unique: 0,
-            client_flags: 0,
-            used_s: 0,
-            key,
-            value: [value, b"", b""],
-        };
-        write_item(words, at, &parts);
+        let mut to = WordWriter { words, at, gathered: 0, bits: 0 };
+        if head.key_at == 8 {
+            to.word(head.word);
+        } else {
+            to.gathered = head.word;
+            to.bits = 32;
+        }
+        to.bytes(key);
+        to.bytes(value);
+        to.finish();
     }
 }
 

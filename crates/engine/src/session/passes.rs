@@ -80,12 +80,25 @@ impl Session {
         mut head: impl FnMut(&Found, &mut Vec<u8>),
     ) -> Option<Kind> {
         let start = out.len();
-        let is_plain = self.show_plain(fetch, db, key, now, |item, found| {
-            if is_wanted(found) {
-                head(found, out);
-                item.copy_value(0, out);
-            }
-        });
+        let view = self.view();
+        // Written twice, for the compiler to know of the first all that is constant about it.
+        let is_plain = if let Some(item) = view.plain_candidate(fetch) {
+            self.show(item, fetch, db, key, now, |item, found| {
+                if is_wanted(found) {
+                    head(found, out);
+                    item.copy_value(0, out);
+                }
+            })
+        } else if let Some(item) = view.wide_candidate(fetch) {
+            self.show(item, fetch, db, key, now, |item, found| {
+                if is_wanted(found) {
+                    head(found, out);
+                    item.copy_value(0, out);
+                }
+            })
+        } else {
+            false
+        };
         if is_plain {
             self.count_hits(1);
             return Some(Kind::String);
@@ -108,26 +121,36 @@ impl Session {
         frame: impl Fn(usize) -> Frame,
     ) -> bool {
         let start = out.len();
-        let is_plain = self.show_plain(fetch, db, key, now, |item, found| {
-            item.copy_framed(&frame(found.len), out);
-        });
+        let view = self.view();
+        let is_plain = if let Some(item) = view.plain_candidate(fetch) {
+            self.show(item, fetch, db, key, now, |item, found| {
+                item.copy_framed(&frame(found.len), out);
+            })
+        } else if let Some(item) = view.wide_candidate(fetch) {
+            self.show(item, fetch, db, key, now, |item, found| {
+                item.copy_framed(&frame(found.len), out);
+            })
+        } else {
+            false
+        };
         if !is_plain {
             out.truncate(start);
         }
         is_plain
     }
 
-    /// Shows a plain string. False: there is none, and what `show` did is void.
+    /// Shows a string. False: it is not the key's, or not there any more, and what `show` did is void.
     #[inline(always)]
-    fn show_plain(
-        &self,
+    fn show<'a>(
+        &'a self,
+        item: Item<'a>,
         fetch: &Fetch,
         db: Db,
         key: &Key<'_>,
         now: Millis,
         show: impl FnOnce(&Item<'_>, &Found),
     ) -> bool {
-        let met = self.view().read_fetched(db, fetch, key.bytes, |met| {
+        let met = self.view().read_candidate(db, fetch, key.bytes, item, |met| {
             if met.item.is_due(now) {
                 return None;
             }

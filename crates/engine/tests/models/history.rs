@@ -168,7 +168,17 @@ pub fn make(session: &Session, step: &Step, number: usize) {
             let key = engine.key(name.as_bytes());
             let value = value(name, number, *len);
             let put = Put::plain(Value::Bytes(&value));
-            session.write(*db, &key, NOW).put(*db, &key, &put).expect("memory");
+            // Both ways of a store: by itself, and as one of a batch.
+            if number.is_multiple_of(2) {
+                session.write(*db, &key, NOW).put(*db, &key, &put).expect("memory");
+            } else {
+                let mut fetch = session.fetch_line(*db, key.hash());
+                if session.fetch_item(&mut fetch) {
+                    session.fetch_stashed(&mut fetch);
+                }
+                let mut guard = session.write_fetched(*db, &key, &fetch, NOW);
+                guard.put_fetched(*db, &key, &fetch, &put).expect("memory");
+            }
         }
         Step::Packed(db, name, len) => {
             let key = engine.key(name.as_bytes());

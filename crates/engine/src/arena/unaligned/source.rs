@@ -1,0 +1,256 @@
+//! Unaligned loads: bytes of the arena compared, or copied to memory of our own.
+
+use super::super::bytes::Frame;
+use super::super::words::Words;
+use core::arch::asm;
+use core::arch::x86_64::__m128i;
+use std::marker::PhantomData;
+use std::mem::MaybeUninit;
+
+/// Bytes that the mapping reserves: see `Words::run` and `Mem::source_in`.
+#[derive(Clone, Copy)]
+pub(in crate::arena) struct Source<'a> {
+    at: *mut u8,
+    len: usize,
+    _words: PhantomData<&'a Words>,
+}
+
+/// Loads and stores at a constant distance, which is part of the instruction.
+impl<'a> Source<'a> {
+    #[inline(always)]
+    fn load16_at<const FROM: usize>(self) -> [u8; 16] {
+        debug_assert!(FROM + 16 <= self.len);
+        let value: __m128i;
+        // SAFETY: reads 16 bytes of the mapping, which reserves them; it writes a
+        // register and nothing else.
+        unsafe {
+            asm!("movdqu {value}, [{at} + {from}]", value = out(xmm_reg) value,
+                at = in(reg) self.at, from = const FROM,
+                options(readonly, nostack, preserves_flags));
+        }
+        // SAFETY: both are sixteen bytes for which every bit pattern is valid.
+        unsafe { std::mem::transmute::<__m128i, [u8; 16]>(value) }
+    }
+
+    #[inline(always)]
+    fn load8_at<const FROM: usize>(self) -> u64 {
+        debug_assert!(FROM + 8 <= self.len);
+        let value: u64;
+        // SAFETY: reads 8 bytes of the mapping, which reserves them; it writes a
+        // register and nothing else.
+        unsafe {
+            asm!("mov {value}, [{at} + {from}]", value = out(reg) value,
+                at = in(reg) self.at, from = const FROM,
+                options(readonly, nostack, preserves_flags));
+        }
+        value
+    }
+
+    /// The last `len` bytes.
+    #[inline(always)]
+    fn last(self, len: usize) -> Source<'a> {
+        debug_assert!(len <= self.len);
+        Source { at: self.at.wrapping_add(self.len - len), len, ..self }
+    }
+}
+
+impl Source<'_> {
+    #[inline(always)]
+    fn load16(self, from: usize) -> [u8; 16] {
+        debug_assert!(from + 16 <= self.len);
+        let value: __m128i;
+        // SAFETY: reads 16 bytes of the mapping, which reserves them; it writes a
+        // register and nothing else.
+        unsafe {
+            asm!("movdqu {value}, [{at} + {from}]", value = out(xmm_reg) value,
+                at = in(reg) self.at, from = in(reg) from,
+                options(readonly, nostack, preserves_flags));
+        }
+        // SAFETY: both are sixteen bytes for which every bit pattern is valid.
+        unsafe { std::mem::transmute::<__m128i, [u8; 16]>(value) }
+    }
+
+    #[inline(always)]
+    fn load8(self, from: usize) -> u64 {
+        debug_assert!(from + 8 <= self.len);
+        let value: u64;
+        // SAFETY: reads 8 bytes of the mapping, which reserves them; it writes a
+        // register and nothing else.
+        unsafe {
+            asm!("mov {value}, [{at} + {from}]", value = out(reg) value,
+                at = in(reg) self.at, from = in(reg) from,
+                options(readonly, nostack, preserves_flags));
+        }
+        value
+    }
+
+    #[inline(always)]
+    fn load4(self, from: usize) -> u32 {
+        debug_assert!(from + 4 <= self.len);
+        let value: u32;
+        // SAFETY: reads 4 bytes of the mapping, which reserves them; it writes a
+        // register and nothing else.
+        unsafe {
+            asm!("mov {value:e}, [{at} + {from}]", value = out(reg) value,
+                at = in(reg) self.at, from = in(reg) from,
+                options(readonly, nostack, preserves_flags));
+        }
+        value
+    }
+
+    #[inline(always)]
+    fn load1(self, from: usize) -> u8 {
+        debug_assert!(from < self.len);
+        let value: u32;
+        // SAFETY: reads one byte of the mapping, which reserves them; it writes a
+        // register and nothing else.
+        unsafe {
+            asm!("movzx {value:e}, byte ptr [{at} + {from}]", value = out(reg) value,
+                at = in(reg) self.at, from = in(reg) from,
+                options(readonly, nostack, preserves_flags));
+        }
+        value as u8
+    }
+}
+
+impl<'a> Source<'a> {
+    /// # Safety
+    /// `at` must be the start of `len` bytes that may be loaded for as long as the lifetime.
+    #[inline(always)]
+    pub(in crate::arena) unsafe fn new(at: *mut u8, len: usize) -> Source<'a> {
+        Source { at, len, _words: PhantomData }
+    }
+
+    /// Writes all of `room`, which is as long as this.
+    #[inline(always)]
+    pub(in crate::arena) fn copy_to(self, room: &mut [MaybeUninit<u8>]) {
+        copy(self, room);
+    }
+
+    #[inline(always)]
+    pub(in crate::arena) fn append_to(self, out: &mut Vec<u8>) {
+        let len = self.len;
+        out.reserve(len);
+        copy(self, &mut out.spare_capacity_mut()[..len]);
+        // SAFETY: the `len` bytes after the old length were reserved, and `copy` wrote them all.
+        unsafe { out.set_len(out.len() + len) };
+    }
+
+    /// As `append_to`, in a frame: room is made once, and the head is written with its surplus, which
+    /// the value overwrites.
+    #[inline(always)]
+    pub(in crate::arena) fn append_framed_to(self, frame: &Frame, out: &mut Vec<u8>) {
+        let len = self.len;
+        let (head, end) = (frame.head.len(), frame.end.len());
+        let head_len = frame.head_len.min(head);
+        out.reserve(head + len + end);
+        let room = &mut out.spare_capacity_mut()[..head + len + end];
+        room[..head].write_copy_of_slice(&frame.head);
+        let (value, rest) = room[head_len..].split_at_mut(len);
+        copy(self, value);
+        rest[..end].write_copy_of_slice(&frame.end);
+        // SAFETY: room for more was reserved; of the bytes that are added the first `head_len` were
+        // written with the head, which is no shorter, the next `len` by `copy`, the last after it.
+        unsafe { out.set_len(out.len() + head_len + len + end) };
+    }
+
+    /// Whether the bytes are these, of which there are as many.
+    #[inline(always)]
+    pub(in crate::arena) fn is(self, bytes: &[u8]) -> bool {
+        let len = bytes.len();
+        if len > 32 {
+            return self.is_long(bytes);
+        }
+        if let (Some(first), Some(last)) = (bytes.first_chunk::<8>(), bytes.last_chunk::<8>()) {
+            let end = self.last(8);
+            let ends = (self.load8_at::<0>() ^ u64::from_le_bytes(*first))
+                | (end.load8_at::<0>() ^ u64::from_le_bytes(*last));
+            if len <= 16 {
+                return ends == 0;
+            }
+            let (second, third) = (&bytes[8..16], &bytes[len - 16..len - 8]);
+            let (Some(second), Some(third)) = (second.first_chunk(), third.first_chunk()) else {
+                return false;
+            };
+            let inner = (self.load8_at::<8>() ^ u64::from_le_bytes(*second))
+                | (self.last(16).load8_at::<0>() ^ u64::from_le_bytes(*third));
+            return ends | inner == 0;
+        }
+        if let (Some(first), Some(last)) = (bytes.first_chunk::<4>(), bytes.last_chunk::<4>()) {
+            let different = (self.load4(0) ^ u32::from_le_bytes(*first))
+                | (self.load4(len - 4) ^ u32::from_le_bytes(*last));
+            return different == 0;
+        }
+        bytes.iter().enumerate().all(|(i, byte)| self.load1(i) == *byte)
+    }
+
+    #[inline(never)]
+    fn is_long(self, bytes: &[u8]) -> bool {
+        let Some(last) = bytes.last_chunk::<8>() else { return false };
+        let mut different = self.load8(bytes.len() - 8) ^ u64::from_le_bytes(*last);
+        for (i, chunk) in bytes.as_chunks::<8>().0.iter().enumerate() {
+            different |= self.load8(i * 8) ^ u64::from_le_bytes(*chunk);
+        }
+        different == 0
+    }
+}
+
+/// Writes all of `room`, which is as long as the source. Up to 128 bytes there is no loop: as many
+/// pieces from the beginning as from the end, which overlap in the middle.
+#[inline(always)]
+fn copy(source: Source<'_>, room: &mut [MaybeUninit<u8>]) {
+    let len = room.len();
+    if len >= 16 {
+        if len <= 32 {
+            copy_ends::<1>(source, room);
+        } else if len <= 64 {
+            copy_ends::<2>(source, room);
+        } else if len <= 128 {
+            copy_ends::<4>(source, room);
+        } else {
+            let (chunks, _) = room.as_chunks_mut::<16>();
+            for (i, chunk) in chunks.iter_mut().enumerate() {
+                chunk.write_copy_of_slice(&source.load16(i * 16));
+            }
+            room[len - 16..].write_copy_of_slice(&source.load16(len - 16));
+        }
+    } else if len >= 8 {
+        let (first, last) = (source.load8_at::<0>(), source.last(8).load8_at::<0>());
+        room[..8].write_copy_of_slice(&first.to_le_bytes());
+        room[len - 8..].write_copy_of_slice(&last.to_le_bytes());
+    } else if len >= 4 {
+        let (first, last) = (source.load4(0), source.load4(len - 4));
+        room[..4].write_copy_of_slice(&first.to_le_bytes());
+        room[len - 4..].write_copy_of_slice(&last.to_le_bytes());
+    } else {
+        for (i, byte) in room.iter_mut().enumerate() {
+            byte.write(source.load1(i));
+        }
+    }
+}
+
+/// The first and the last `N` sixteens of between 16 and 32 `N` bytes.
+#[inline(always)]
+fn copy_ends<const N: usize>(source: Source<'_>, room: &mut [MaybeUninit<u8>]) {
+    let behind = room.len() - 16 * N;
+    let end = source.last(16 * N);
+    let mut put = |at: usize, bytes: [u8; 16]| {
+        room[at..at + 16].write_copy_of_slice(&bytes);
+    };
+    put(0, source.load16_at::<0>());
+    if N >= 2 {
+        put(16, source.load16_at::<16>());
+    }
+    if N >= 4 {
+        put(32, source.load16_at::<32>());
+        put(48, source.load16_at::<48>());
+    }
+    put(behind, end.load16_at::<0>());
+    if N >= 2 {
+        put(behind + 16, end.load16_at::<16>());
+    }
+    if N >= 4 {
+        put(behind + 32, end.load16_at::<32>());
+        put(behind + 48, end.load16_at::<48>());
+    }
+}

@@ -1,0 +1,155 @@
+//! A plain value over a plain value: nothing but bytes to take along, and one store to publish them.
+//!
+//! ```text
+//! put, no fetch     look the key up under the lock                       -> overwrite
+//! put_fetched       is all that a batch's passes saw of the key still so? -> overwrite
+//!
+//! overwrite         take a block | write it | publish: reference, version | free the old block
+//!                   `- of the same class: the one on top of the magazine, which the old one replaces
+//! ```
+
+use super::{Guard, Held, Spot, Target};
+use crate::arena::Ref;
+use crate::index::batch::Fetch;
+use crate::item::{PlainHead, write_plain_item};
+use crate::journal::Entry;
+use crate::lease::LEASED_BYTES_MIN;
+use crate::session::Session;
+use crate::sync::lock;
+use crate::verbs::*;
+
+/// Key and value of what takes the short way; longer items are dominated by their bytes.
+pub(super) const PLAIN_BYTES_MAX: usize = 4096;
+
+/// Whether a put has nothing to say but its bytes.
+#[inline(always)]
+pub(super) fn is_plain(put: &Put<'_>) -> bool {
+    put.deadline == Deadline::Never && put.flags == Flags::Set(0) && !put.unique && put.marks == 0
+}
+
+impl Session {
+    /// As [`Session::write`], for a key that the passes of a batch have fetched.
+    #[inline(always)]
+    pub fn write_fetched(&self, db: Db, key: &Key<'_>, fetch: &Fetch, now: Millis) -> Guard<'_> {
+        if let Some((shard, root)) = self.view().shard_fetched(fetch)
+            && !self.in_transaction()
+        {
+            lock::acquire(shard.lock());
+            // As in `lock_one`. The root is open: the key's shard has a segment.
+            if self.view().root_of(db) == root {
+                return Guard { session: self, now, held: Held::One(shard.at) };
+            }
+            lock::release(shard.lock());
+        }
+        self.write(db, key, now)
+    }
+}
+
+impl<'s> Guard<'s> {
+    /// As [`Guard::put`], by what the passes of a batch have seen of this key, as long as that is
+    /// still so.
+    #[inline(always)]
+    pub fn put_fetched(
+        &mut self,
+        db: Db,
+        key: &Key<'_>,
+        fetch: &Fetch,
+        put: &Put<'_>,
+    ) -> Result<Stored, StoreError> {
+        match self.put_over_fetched(db, key, fetch, put) {
+            Some(outcome) => outcome,
+            None => self.put(db, key, put),
+        }
+    }
+
+    /// `None`: it is not a plain value over a plain value, or the key is not where it was.
+    #[inline(always)]
+    fn put_over_fetched(
+        &mut self,
+        db: Db,
+        key: &Key<'_>,
+        fetch: &Fetch,
+        put: &Put<'_>,
+    ) -> Option<Result<Stored, StoreError>> {
+        let Value::Bytes(value) = put.value else { return None };
+        if !is_plain(put) || key.bytes.len() + value.len() > PLAIN_BYTES_MAX {
+            return None;
+        }
+        let Held::One(held) = self.held else { return None };
+        let view = self.session.view();
+        let (target, segment, line, slot) = view.place_fetched(db, fetch, held)?;
+        let item = view.plain_candidate(fetch)?;
+        if !item.has_key(key.bytes) {
+            return None;
+        }
+        let spot = Spot { segment, line, slot, item };
+        Some(self.overwrite(db, &target, &spot, key, value, put.event))
+    }
+
+    /// Stores a plain item in the place of one that has no deadline and no extension.
+    #[inline(always)]
+    pub(super) fn overwrite(
+        &mut self,
+        db: Db,
+        target: &Target<'s>,
+        spot: &Spot<'s>,
+        key: &Key<'_>,
+        value: &[u8],
+        event: Event,
+    ) -> Result<Stored, StoreError> {
+        let head = PlainHead::plan(key.bytes.len(), value.len());
+        let old_bytes = spot.item.head.size();
+        // Before a block is exchanged: between the two steps of that nothing else is taken.
+        self.before_change(target, spot.segment, spot.line);
+        // What may be leased is not simply freed.
+        let is_alike =
+            head.size.div_ceil(8) == old_bytes.div_ceil(8) && old_bytes < LEASED_BYTES_MIN;
+        let old = Ref::from_raw((spot.item.at / 8) as u32).expect("a block has a place");
+        let exchanged = if is_alike { self.session.begin_exchange(head.size) } else { None };
+        if let Some((block, place)) = exchanged {
+            self.publish_plain(spot, block.raw(), &head, key.bytes, value);
+            self.session.end_exchange(place, old);
+        } else {
+            let reference = self.session.take_item(head.size)?;
+            self.publish_plain(spot, reference, &head, key.bytes, value);
+            self.session.give_item(old.raw(), old_bytes);
+        }
+        if self.is_heard(event) {
+            self.tell_plain(db, key, event, value);
+        } else {
+            self.session.count_change();
+        }
+        Ok(Stored { replaced: true, unique: 0 })
+    }
+
+    /// Writes the item into a block that nobody can see, and has the slot name it.
+    #[inline(always)]
+    fn publish_plain(
+        &self,
+        spot: &Spot<'s>,
+        reference: u32,
+        head: &PlainHead,
+        key: &[u8],
+        value: &[u8],
+    ) {
+        write_plain_item(self.session.mem(), reference as usize * 8, head, key, value);
+        let bucket = spot.bucket();
+        bucket.set_reference(spot.slot, reference);
+        bucket.bump_version();
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn tell_plain(&self, db: Db, key: &Key<'_>, event: Event, value: &[u8]) {
+        let put = Entry::Put {
+            int: None,
+            value: [value, b"", b""],
+            deadline: NEVER,
+            flags: 0,
+            kind: Kind::String,
+            encoding: Encoding::Bytes,
+            created: false,
+        };
+        self.tell(&self.target(db, key.hash), key.bytes, event, put);
+    }
+}

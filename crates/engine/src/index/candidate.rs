@@ -1,0 +1,137 @@
+//! The last pass of a batch: is what the passes before it have found the key's item, and still there?
+//!
+//! ```text
+//! reader   candidate -> is it the key? copy -> is all that led here unchanged?   else: the long way
+//! writer   lock -> is all that led here unchanged? -> is it the key? -> replace   else: the long way
+//! ```
+//!
+//! A reader ends with the checks of `View::read`, against what passes 1 and 2 saw: a value counts if
+//! everything on the way to it is still the same. Whatever is not plain (a miss, an integer, a
+//! candidate that is another key, a change meanwhile) is left to `View::read`, for which by then all
+//! memory is near. A writer has the lock and asks first.
+
+use crate::guard::Target;
+use crate::index::batch::{Fetch, PLAIN_BYTES_MAX};
+use crate::index::bucket::{LINE_BYTES, Line};
+use crate::index::read::{View, step};
+use crate::index::segment::Segment;
+use crate::index::shard::{DirectoryWord, Shard};
+use crate::item::Item;
+use crate::sync::atomics::Ordering::{Acquire, Relaxed};
+use crate::sync::atomics::fence;
+use crate::verbs::{Db, Key};
+
+/// A plain item that pass 3 has met, and its byte in the index.
+#[derive(Clone, Copy)]
+pub(crate) struct Candidate<'a> {
+    pub item: Item<'a>,
+    pub meta: u8,
+}
+
+impl<'a> View<'a> {
+    /// Pass 3 begins: the candidate, if it is of the commonest form. What is constant about that form
+    /// is so for the compiler as well, in all that is done with the item.
+    #[inline(always)]
+    pub fn plain_candidate(&self, fetch: &Fetch) -> Option<Item<'a>> {
+        if fetch.item_at == 0 {
+            return None;
+        }
+        Item::plain_at(self.words, fetch.item_at)
+    }
+
+    /// The same for a string of bytes in any other form, of two thousand at most.
+    #[inline(always)]
+    pub fn wide_candidate(&self, fetch: &Fetch) -> Option<Item<'a>> {
+        if fetch.item_at == 0 {
+            return None;
+        }
+        let item = Item::at(self.words, fetch.item_at)?;
+        let is_bytes = item.head.is_string() && !item.head.is_int();
+        (is_bytes && item.head.size() <= PLAIN_BYTES_MAX).then_some(item)
+    }
+
+    /// Pass 3: shows the candidate, if it is the key's, and says whether that counts.
+    /// `None`: go the long way; what `visit` did is void.
+    #[inline(always)]
+    pub fn read_candidate<R>(
+        &self,
+        db: Db,
+        fetch: &Fetch,
+        key: &[u8],
+        item: Item<'a>,
+        visit: impl FnOnce(&Candidate<'a>) -> R,
+    ) -> Option<R> {
+        if !item.has_key(key) {
+            return None;
+        }
+        let line = Line { words: self.words, at: fetch.line_at };
+        let home = Line { words: self.words, at: fetch.home_at };
+        let shard = Shard { words: self.words, at: fetch.shard_at };
+        let result = visit(&Candidate { item, meta: line.meta(fetch.slot as usize) });
+        // As in `View::holds`: the loads of the item come before the loads below.
+        fence(Acquire);
+        let versions =
+            || home.version() == fetch.home_version && line.version() == fetch.line_version;
+        let entry = || self.words.u32_at(fetch.entry_at).load(Relaxed) == fetch.segment;
+        let directory = || shard.directory() == DirectoryWord(fetch.directory);
+        let holds = step!(Version, versions())
+            && step!(Entry, entry())
+            && step!(Directory, directory())
+            && step!(Root, self.root_of(db) == fetch.root)
+            && shard.several() == fetch.several;
+        holds.then_some(result)
+    }
+
+    /// All passes for one key: a read of the commonest form, tried once. `None`: go the long way; what
+    /// `visit` did is void.
+    #[inline(always)]
+    pub fn read_plain<R>(
+        &self,
+        db: Db,
+        key: &Key<'_>,
+        visit: impl FnOnce(&Item<'a>) -> R,
+    ) -> Option<R> {
+        let mut fetch = self.fetch_line(self.root_of(db), key.hash);
+        if self.fetch_item(&mut fetch, 0) {
+            self.fetch_stashed(&mut fetch, 0);
+        }
+        let item = self.plain_candidate(&fetch)?;
+        self.read_candidate(db, &fetch, key.bytes, item, |met| visit(&met.item))
+    }
+
+    // ---- for a writer ----
+
+    /// The shard of a key that was fetched, and its database's root then. `None`: the shard was empty.
+    #[inline(always)]
+    pub fn shard_fetched(&self, fetch: &Fetch) -> Option<(Shard<'a>, u32)> {
+        (fetch.home_at != 0)
+            .then_some((Shard { words: self.words, at: fetch.shard_at }, fetch.root))
+    }
+
+    /// Under the lock of the shard at `held`: where the candidate is, with segment, line and slot. `None`:
+    /// there is none, or what led to it has changed. With its line's version unchanged, no slot of that line has
+    /// got another item since it was looked at.
+    #[inline(always)]
+    pub fn place_fetched(
+        &self,
+        db: Db,
+        fetch: &Fetch,
+        held: usize,
+    ) -> Option<(Target<'a>, Segment<'a>, usize, usize)> {
+        let shard = Shard { words: self.words, at: fetch.shard_at };
+        let line = Line { words: self.words, at: fetch.line_at };
+        let is_there = fetch.item_at != 0
+            && fetch.shard_at == held
+            && line.version() == fetch.line_version
+            && shard.directory() == DirectoryWord(fetch.directory)
+            && self.words.u32_at(fetch.entry_at).load(Relaxed) == fetch.segment;
+        if !is_there {
+            return None;
+        }
+        let segment = Segment { words: self.words, at: fetch.segment as usize * 8 };
+        let number = (fetch.line_at - segment.at) / LINE_BYTES;
+        let shard_number = self.shard_number(fetch.hash);
+        let target = Target { db, root: fetch.root, shard_number, shard };
+        Some((target, segment, number, fetch.slot as usize))
+    }
+}
