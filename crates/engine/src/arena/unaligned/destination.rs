@@ -69,29 +69,21 @@ impl<'a> Destination<'a> {
         }
     }
 
-    /// The last `len` bytes.
+    /// Room for `len` bytes from `from` on.
+    #[inline(always)]
+    fn part(self, from: usize, len: usize) -> Destination<'a> {
+        debug_assert!(from + len <= self.len);
+        Destination { at: self.at.wrapping_add(from), len, ..self }
+    }
+
+    /// Room for the last `len` bytes.
     #[inline(always)]
     fn last(self, len: usize) -> Destination<'a> {
-        debug_assert!(len <= self.len);
-        Destination { at: self.at.wrapping_add(self.len - len), len, ..self }
+        self.part(self.len - len, len)
     }
 }
 
 impl Destination<'_> {
-    #[inline(always)]
-    fn store16(self, to: usize, bytes: &[u8; 16]) {
-        debug_assert!(to + 16 <= self.len);
-        let value = u128::from_le_bytes(*bytes);
-        // SAFETY: both are sixteen bytes for which every bit pattern is valid.
-        let value = unsafe { std::mem::transmute::<u128, __m128i>(value) };
-        // SAFETY: writes 16 bytes of the mapping, which reserves them; the block they lie in is one that
-        // the caller owns.
-        unsafe {
-            asm!("movdqu [{at} + {to}], {value}", value = in(xmm_reg) value,
-                at = in(reg) self.at, to = in(reg) to, options(nostack, preserves_flags));
-        }
-    }
-
     /// Past the cache; `to` is the distance of a place that is aligned. Until [`stored`] is called, later
     /// stores may be seen before this one.
     #[inline(always)]
@@ -167,13 +159,13 @@ impl Destination<'_> {
         }
     }
 
-    #[inline(always)]
+    /// A line at a time, and then the last 64 bytes, some of them once more.
+    #[inline(never)]
     fn store_long(self, bytes: &[u8]) {
-        let Some(last) = bytes.last_chunk::<16>() else { return };
-        for (i, chunk) in bytes.as_chunks::<16>().0.iter().enumerate() {
-            self.store16(i * 16, chunk);
+        for (number, line) in bytes.as_chunks::<64>().0.iter().enumerate() {
+            self.part(64 * number, 64).store_ends::<2>(line);
         }
-        self.store16(bytes.len() - 16, last);
+        self.last(64).store_ends::<2>(&bytes[bytes.len() - 64..]);
     }
 
     /// Stores all of `bytes`, at least 32 of them, past the cache.
@@ -183,11 +175,11 @@ impl Destination<'_> {
         let (Some(first), Some(last)) = ends else { return };
         let head = self.at.align_offset(16);
         // What the ends have in common with what lies between is stored twice, and is the same.
-        self.store16(0, first);
+        self.store16_at::<0>(first);
         for (i, chunk) in bytes[head..].as_chunks::<16>().0.iter().enumerate() {
             self.stream16(head + i * 16, chunk);
         }
-        self.store16(bytes.len() - 16, last);
+        self.last(16).store16_at::<0>(last);
         stored();
     }
 }

@@ -46,30 +46,21 @@ impl<'a> Source<'a> {
         value
     }
 
+    /// `len` bytes from `from` on.
+    #[inline(always)]
+    fn part(self, from: usize, len: usize) -> Source<'a> {
+        debug_assert!(from + len <= self.len);
+        Source { at: self.at.wrapping_add(from), len, ..self }
+    }
+
     /// The last `len` bytes.
     #[inline(always)]
     fn last(self, len: usize) -> Source<'a> {
-        debug_assert!(len <= self.len);
-        Source { at: self.at.wrapping_add(self.len - len), len, ..self }
+        self.part(self.len - len, len)
     }
 }
 
 impl Source<'_> {
-    #[inline(always)]
-    fn load16(self, from: usize) -> [u8; 16] {
-        debug_assert!(from + 16 <= self.len);
-        let value: __m128i;
-        // SAFETY: reads 16 bytes of the mapping, which reserves them; it writes a
-        // register and nothing else.
-        unsafe {
-            asm!("movdqu {value}, [{at} + {from}]", value = out(xmm_reg) value,
-                at = in(reg) self.at, from = in(reg) from,
-                options(readonly, nostack, preserves_flags));
-        }
-        // SAFETY: both are sixteen bytes for which every bit pattern is valid.
-        unsafe { std::mem::transmute::<__m128i, [u8; 16]>(value) }
-    }
-
     #[inline(always)]
     fn load8(self, from: usize) -> u64 {
         debug_assert!(from + 8 <= self.len);
@@ -208,11 +199,7 @@ fn copy(source: Source<'_>, room: &mut [MaybeUninit<u8>]) {
         } else if len <= 128 {
             copy_ends::<4>(source, room);
         } else {
-            let (chunks, _) = room.as_chunks_mut::<16>();
-            for (i, chunk) in chunks.iter_mut().enumerate() {
-                chunk.write_copy_of_slice(&source.load16(i * 16));
-            }
-            room[len - 16..].write_copy_of_slice(&source.load16(len - 16));
+            copy_long(source, room);
         }
     } else if len >= 8 {
         let (first, last) = (source.load8_at::<0>(), source.last(8).load8_at::<0>());
@@ -227,6 +214,17 @@ fn copy(source: Source<'_>, room: &mut [MaybeUninit<u8>]) {
             byte.write(source.load1(i));
         }
     }
+}
+
+/// A line at a time, and then the last 64 bytes, some of them once more.
+#[inline(never)]
+fn copy_long(source: Source<'_>, room: &mut [MaybeUninit<u8>]) {
+    let lines = room.as_chunks_mut::<64>().0.iter_mut();
+    for (number, line) in lines.enumerate() {
+        copy_ends::<2>(source.part(64 * number, 64), line);
+    }
+    let behind = room.len() - 64;
+    copy_ends::<2>(source.last(64), &mut room[behind..]);
 }
 
 /// The first and the last `N` sixteens of between 16 and 32 `N` bytes.
