@@ -6,7 +6,7 @@
 //!
 //! ```text
 //! for each request   prepare(engine, &args)     -> row, hash of the first key
-//!                    session.fetch_line(db, hash), then fetch_item(&mut fetch)
+//!                    session.fetch_line(db, hash, &mut fetches), then fetch_items(&mut fetches)
 //!                    (MGET, MSET, DEL ...: Prepared::other_keys names the rest)
 //! for each request   run(&mut context, &prepared, args) -> reply in context.out
 //! ```

@@ -201,17 +201,9 @@ impl Bench {
             let number = place(self.turn, self.items) as u64;
             name.bytes[..8].copy_from_slice(&number.to_le_bytes());
             let hash = self.engine.key(name.get()).hash();
-            fetches.push(self.session.fetch_line(DB, hash));
+            self.session.fetch_line(DB, hash, fetches);
         }
-        let mut stashed = 0u32;
-        for (i, fetch) in fetches.iter_mut().enumerate() {
-            stashed |= u32::from(self.session.fetch_item(fetch)) << i;
-        }
-        while stashed != 0 {
-            self.session.fetch_stashed(&mut fetches[stashed.trailing_zeros() as usize]);
-            stashed &= stashed - 1;
-        }
-        self.session.fetch_rest(fetches);
+        self.session.fetch_items(fetches);
     }
 }
 

@@ -10,7 +10,7 @@ use crate::arena::layout::{SHARDS_AT, SHARDS_MAX};
 use crate::arena::{ArenaError, ArenaView, Mem};
 use crate::engine::ROOTS_AT;
 use crate::hash::Hasher;
-use crate::index::batch::BATCH_KEYS;
+use crate::index::batch::{BATCH_KEYS, TOGETHER};
 use crate::index::read::{Contended, View};
 use crate::index::typical::TypicalBytes;
 use crate::item::Item;
@@ -249,22 +249,17 @@ impl Reader {
         let keys = &keys[..keys.len().min(BATCH_KEYS)];
         let view = self.view();
         let root = view.root_of(db);
-        let typical = self.typical_bytes.get();
         let mut fetches = [const { MaybeUninit::uninit() }; BATCH_KEYS];
-        for (fetch, key) in fetches.iter_mut().zip(keys) {
-            fetch.write(view.fetch_line(root, self.hasher.hash(key.as_ref())));
+        for (fetches, keys) in fetches.chunks_mut(TOGETHER).zip(keys.chunks(TOGETHER)) {
+            for (fetch, key) in fetches.iter_mut().zip(keys) {
+                fetch.write(view.fetch_line(root, self.hasher.hash(key.as_ref())));
+            }
+            // SAFETY: one fetch was written for each of these keys.
+            view.ask_for_lines(unsafe { fetches[..keys.len()].assume_init_ref() });
         }
         // SAFETY: one fetch was written for each key.
         let fetches = unsafe { fetches[..keys.len()].assume_init_mut() };
-        let mut stashed = 0u32;
-        for (number, fetch) in fetches.iter_mut().enumerate() {
-            stashed |= u32::from(view.fetch_item(fetch, typical)) << number;
-        }
-        while stashed != 0 {
-            view.fetch_stashed(&mut fetches[stashed.trailing_zeros() as usize], typical);
-            stashed &= stashed - 1;
-        }
-        view.fetch_rests(fetches, &self.typical_bytes);
+        view.fetch_items(fetches, &self.typical_bytes);
         for (number, (fetch, key)) in fetches.iter().zip(keys).enumerate() {
             view.fetch_near(fetches, number, &self.typical_bytes);
             value.clear();

@@ -56,11 +56,10 @@ fn engine() -> Arc<Engine> {
 }
 
 fn fetch(session: &Session, (db, name): &(Db, String)) -> Fetch {
-    let mut fetch = session.fetch_line(*db, session.engine().key(name.as_bytes()).hash());
-    if session.fetch_item(&mut fetch) {
-        session.fetch_stashed(&mut fetch);
-    }
-    fetch
+    let mut fetches = Vec::new();
+    session.fetch_line(*db, session.engine().key(name.as_bytes()).hash(), &mut fetches);
+    session.fetch_items(&mut fetches);
+    fetches[0]
 }
 
 /// Something else that happens to the store.

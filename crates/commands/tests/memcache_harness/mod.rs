@@ -142,7 +142,7 @@ impl Connection {
             };
             at += consumed;
             memcache::prepare(&self.session, &request, |hash| {
-                let _ = self.session.fetch_line(Db(0), hash);
+                let _ = self.session.fetch_line_at_once(Db(0), hash);
             });
             let mut context = McContext {
                 session: &self.session,

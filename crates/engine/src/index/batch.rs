@@ -1,10 +1,10 @@
 //! Reading several keys at once: what one key's pass has found is carried to the next pass.
 //!
 //! ```text
-//! pass 1   hash -> shard, directory, segment -> home line            ask for the line
-//! pass 2   tags of the line -> candidate                             ask for the item
-//! pass 2b  where the home line has none: the stash line's tags       ask for the item
-//! pass 2c  length in the item's header                               ask for the rest of it
+//! pass 1   hash -> shard, directory, segment -> home line            then all lines are asked for
+//! pass 2   tags of the line -> candidate                             then all items are asked for
+//! pass 2b  where the home line has none: the stash line's tags       the item is asked for
+//! pass 2c  length in the item's header                               the rest of it is asked for
 //! pass 3   four keys on: ask for the item once more
 //!          is it the key? copy; is all that led here unchanged?
 //! ```
@@ -21,6 +21,11 @@ use crate::sync::atomics::Ordering::{Acquire, Relaxed};
 
 /// Keys of a batch: enough for memory to be the limit, few enough for what is fetched to stay.
 pub(crate) const BATCH_KEYS: usize = 32;
+/// So many keys' lines or items are asked for together, in a loop of a few instructions with nothing else
+/// in it. A prefetch from a page whose translation is not at hand holds up what comes after it until
+/// that is found, and only those that the processor has in its window at the same time are looked
+/// up together. All of a batch at once would hold up too much when caches are near (decision 126).
+pub(crate) const TOGETHER: usize = 16;
 /// How many keys before its turn a key's item is asked for once more.
 const NEAR_KEYS: usize = 4;
 /// How much of an item is asked for at first: of 64 items at once more would not stay.
@@ -69,6 +74,12 @@ impl Fetch {
         slot: 0,
     };
 
+    /// Pass 2b has something to do.
+    #[inline(always)]
+    fn is_stashed(&self) -> bool {
+        self.item_at == 0 && self.line_at != 0
+    }
+
     /// The hash that the key was fetched by.
     #[inline(always)]
     pub fn hash(&self) -> u64 {
@@ -95,7 +106,6 @@ impl<'a> View<'a> {
             return Fetch { hash, ..Fetch::NONE };
         }
         let home = Segment { words: self.words, at }.line(home_of(hash));
-        home.prefetch();
         Fetch {
             hash,
             several,
@@ -109,17 +119,52 @@ impl<'a> View<'a> {
         }
     }
 
-    /// Pass 2. `bytes` is how long items are here, for all that is known. True: pass 2b has
-    /// something to do.
+    /// The end of pass 1, for `TOGETHER` keys or for those that are left.
     #[inline(always)]
-    pub fn fetch_item(&self, fetch: &mut Fetch, bytes: usize) -> bool {
+    pub fn ask_for_lines(&self, fetches: &[Fetch]) {
+        for fetch in fetches {
+            self.words.prefetch(fetch.home_at);
+        }
+    }
+
+    /// Passes 2 to 2c, for all keys of a batch.
+    #[inline(always)]
+    pub fn fetch_items(&self, fetches: &mut [Fetch], typical: &TypicalBytes) {
+        // The others were asked for in pass 1.
+        let few = fetches.len() % TOGETHER;
+        self.ask_for_lines(&fetches[fetches.len() - few..]);
+        let bytes = typical.get().min(FIRST_BYTES);
+        let mut stashed = 0;
+        for some in fetches.chunks_mut(TOGETHER) {
+            for fetch in &mut *some {
+                stashed += usize::from(self.look_at_home(fetch));
+            }
+            for fetch in &*some {
+                self.words.prefetch(fetch.item_at);
+                self.prefetch_rest(fetch.item_at, bytes);
+            }
+        }
+        if stashed > 0 {
+            for fetch in fetches.iter_mut().filter(|fetch| fetch.is_stashed()) {
+                self.look_at_stash(fetch);
+                self.words.prefetch(fetch.item_at);
+                self.prefetch_rest(fetch.item_at, bytes);
+            }
+        }
+        self.fetch_rests(fetches, typical);
+    }
+
+    /// Pass 2: the candidate of the home line. True: the stash line has to be looked at, which is on
+    /// its way.
+    #[inline(always)]
+    pub(super) fn look_at_home(&self, fetch: &mut Fetch) -> bool {
         if fetch.home_at == 0 {
             return false;
         }
         let home = Line { words: self.words, at: fetch.home_at };
         let tags = home.load();
         fetch.home_version = tags.version();
-        if self.candidate(fetch, home, tags, bytes) {
+        if self.candidate(fetch, home, tags) {
             return false;
         }
         let stash = tags.stash();
@@ -135,14 +180,14 @@ impl<'a> View<'a> {
 
     /// Pass 2b.
     #[inline(always)]
-    pub fn fetch_stashed(&self, fetch: &mut Fetch, bytes: usize) {
+    pub(super) fn look_at_stash(&self, fetch: &mut Fetch) {
         let line = Line { words: self.words, at: fetch.line_at };
-        self.candidate(fetch, line, line.load(), bytes);
+        self.candidate(fetch, line, line.load());
     }
 
     /// Pass 2c, for a batch: what lies behind that.
     #[inline(always)]
-    pub fn fetch_rests(&self, fetches: &[Fetch], typical: &TypicalBytes) {
+    fn fetch_rests(&self, fetches: &[Fetch], typical: &TypicalBytes) {
         if fetches.is_empty() || typical.passes_over() {
             return;
         }
@@ -191,7 +236,7 @@ impl<'a> View<'a> {
     }
 
     #[inline(always)]
-    fn candidate(&self, fetch: &mut Fetch, line: Line<'a>, tags: LineTags, bytes: usize) -> bool {
+    fn candidate(&self, fetch: &mut Fetch, line: Line<'a>, tags: LineTags) -> bool {
         let matches = tags.matches(tag_of(fetch.hash));
         if matches == 0 {
             return false;
@@ -201,7 +246,6 @@ impl<'a> View<'a> {
         fetch.line_version = tags.version();
         fetch.slot = slot;
         fetch.item_at = line.reference(slot as usize) as usize * 8;
-        self.prefetch_item(fetch.item_at, bytes.min(FIRST_BYTES));
         true
     }
 
@@ -213,21 +257,22 @@ impl<'a> View<'a> {
         if let Some(fetch) = fetches.get(number + NEAR_KEYS)
             && fetch.item_at != 0
         {
-            self.prefetch_item(fetch.item_at, typical.get());
+            self.words.prefetch(fetch.item_at);
+            self.prefetch_rest(fetch.item_at, typical.get());
         }
     }
 
+    /// Asks for the lines of an item of `bytes` behind its first.
     #[inline(always)]
-    fn prefetch_item(&self, item_at: usize, bytes: usize) {
-        self.words.prefetch(item_at);
+    pub(super) fn prefetch_rest(&self, item_at: usize, bytes: usize) {
         if bytes <= 64 {
             // The last byte's line, which is most often the next one. Of 0, which is "not known", as of 64.
             self.words.prefetch(item_at + (bytes.wrapping_sub(1) & 63));
             return;
         }
-        let (mut at, end) = (item_at | 63, item_at + bytes);
+        let (mut at, end) = ((item_at | 63) + 1, item_at + bytes);
         while at < end {
-            self.words.prefetch(at + 1);
+            self.words.prefetch(at);
             at += 64;
         }
     }

@@ -92,9 +92,12 @@ impl<'a> View<'a> {
         visit: impl FnOnce(&Item<'a>) -> R,
     ) -> Option<R> {
         let mut fetch = self.fetch_line(self.root_of(db), key.hash);
-        if self.fetch_item(&mut fetch, 0) {
-            self.fetch_stashed(&mut fetch, 0);
+        if self.look_at_home(&mut fetch) {
+            self.look_at_stash(&mut fetch);
         }
+        // Most items straddle two lines, and where the value is, is known only from the first:
+        // without this the second miss would wait for the first.
+        self.prefetch_rest(fetch.item_at, 0);
         let item = self.plain_candidate(&fetch)?;
         self.read_candidate(db, &fetch, key.bytes, item, |met| visit(&met.item))
     }

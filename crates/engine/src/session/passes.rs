@@ -4,18 +4,31 @@
 use super::Session;
 use crate::arena::Frame;
 use crate::counters::Counter;
-use crate::index::batch::Fetch;
+use crate::index::batch::{Fetch, TOGETHER};
 use crate::index::bucket::META_FREQUENCY;
+use crate::index::typical::TypicalBytes;
 use crate::item::Item;
 use crate::verbs::*;
 use std::hint::black_box;
 
 impl Session {
-    /// First pass of a batch: loads of the directory, and the key's index line is asked for.
+    /// First pass of a batch: loads of the directory, and the key's index line is asked for, together
+    /// with those of the keys before it.
     #[inline(always)]
-    pub fn fetch_line(&self, db: Db, hash: u64) -> Fetch {
+    pub fn fetch_line(&self, db: Db, hash: u64, fetches: &mut Vec<Fetch>) {
         let view = self.view();
-        view.fetch_line(view.root_of(db), hash)
+        fetches.push(view.fetch_line(view.root_of(db), hash));
+        if fetches.len().is_multiple_of(TOGETHER) {
+            view.ask_for_lines(&fetches[fetches.len() - TOGETHER..]);
+        }
+    }
+
+    /// As `fetch_line`, where the key is not one of many: its line is asked for at once.
+    pub fn fetch_line_at_once(&self, db: Db, hash: u64) -> Fetch {
+        let view = self.view();
+        let fetch = view.fetch_line(view.root_of(db), hash);
+        view.ask_for_lines(&[fetch]);
+        fetch
     }
 
     /// Has the heads of the items that some keys have come into the cache, for who will look at them
@@ -24,11 +37,7 @@ impl Session {
     /// the other takes a microsecond each.
     pub fn foresee_items(&self, fetches: &mut [Fetch]) {
         let view = self.view();
-        for fetch in &mut *fetches {
-            if view.fetch_item(fetch, 0) {
-                view.fetch_stashed(fetch, 0);
-            }
-        }
+        view.fetch_items(fetches, &TypicalBytes::default());
         for fetch in &*fetches {
             black_box(view.load_head(fetch));
         }
@@ -46,24 +55,11 @@ impl Session {
         self.view().fetch_near(fetches, number, &self.typical_bytes);
     }
 
-    /// Second pass: tags matched, and the item that they name is asked for. True: a third pass,
-    /// [`Session::fetch_stashed`], has something to do for this key.
+    /// The passes between: the lines of all keys are asked for, tags matched, and the items that they
+    /// name are asked for.
     #[inline(always)]
-    pub fn fetch_item(&self, fetch: &mut Fetch) -> bool {
-        self.view().fetch_item(fetch, self.typical_bytes.get())
-    }
-
-    /// Third pass, for keys of which `fetch_item` said so.
-    #[inline(always)]
-    pub fn fetch_stashed(&self, fetch: &mut Fetch) {
-        self.view().fetch_stashed(fetch, self.typical_bytes.get());
-    }
-
-    /// Last pass before the reads: asks for what is left of items that are longer than usual. Left out
-    /// now and then where none has been for a while.
-    #[inline(always)]
-    pub fn fetch_rest(&self, fetches: &[Fetch]) {
-        self.view().fetch_rests(fetches, &self.typical_bytes);
+    pub fn fetch_items(&self, fetches: &mut [Fetch]) {
+        self.view().fetch_items(fetches, &self.typical_bytes);
     }
 
     /// As [`Session::get_if`], by what the passes of a batch have seen of this key, as long as that

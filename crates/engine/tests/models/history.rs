@@ -172,10 +172,10 @@ pub fn make(session: &Session, step: &Step, number: usize) {
             if number.is_multiple_of(2) {
                 session.write(*db, &key, NOW).put(*db, &key, &put).expect("memory");
             } else {
-                let mut fetch = session.fetch_line(*db, key.hash());
-                if session.fetch_item(&mut fetch) {
-                    session.fetch_stashed(&mut fetch);
-                }
+                let mut fetches = Vec::new();
+                session.fetch_line(*db, key.hash(), &mut fetches);
+                session.fetch_items(&mut fetches);
+                let fetch = fetches[0];
                 let mut guard = session.write_fetched(*db, &key, &fetch, NOW);
                 guard.put_fetched(*db, &key, &fetch, &put).expect("memory");
             }

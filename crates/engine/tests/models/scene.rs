@@ -73,11 +73,10 @@ fn read_fetched(
     db: Db,
     (name, key): (&'static str, Key<'_>),
 ) {
-    let mut fetch = session.fetch_line(db, key.hash());
-    if session.fetch_item(&mut fetch) {
-        session.fetch_stashed(&mut fetch);
-    }
-    session.fetch_rest(&[fetch]);
+    let mut fetches = Vec::new();
+    session.fetch_line(db, key.hash(), &mut fetches);
+    session.fetch_items(&mut fetches);
+    let fetch = fetches[0];
     *floor = history.done().max(*floor);
     let (mut out, mut deadline) = (Vec::new(), NEVER);
     let note = |found: &Found, _: &mut Vec<u8>| deadline = found.deadline;

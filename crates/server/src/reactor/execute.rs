@@ -43,18 +43,7 @@ impl Reactor {
         }
         let mut batch = std::mem::replace(&mut self.batch, self.spare.take().unwrap_or_default());
         let session = &self.session;
-        // Most items are named by their home line; for the others the stash line is on its way
-        // by the time that all have been looked at.
-        self.stashed.clear();
-        for (number, fetch) in batch.fetches.iter_mut().enumerate() {
-            if session.fetch_item(fetch) {
-                self.stashed.push(number);
-            }
-        }
-        for &number in &self.stashed {
-            session.fetch_stashed(&mut batch.fetches[number]);
-        }
-        session.fetch_rest(&batch.fetches);
+        session.fetch_items(&mut batch.fetches);
         let is_sampled = batch.has_commands
             && (batch.used <= SAMPLE_ALWAYS_UP_TO || self.batches.is_multiple_of(SAMPLE_BATCHES));
         self.batches += 1;

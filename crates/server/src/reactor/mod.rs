@@ -104,8 +104,6 @@ pub struct Reactor {
     batches: u64,
     /// How long sending has taken while the running batch is timed.
     sending_ns: Option<u64>,
-    /// Keys of the running batch whose items lie in stash lines, by number.
-    stashed: Vec<usize>,
     /// Keys whose large values come next.
     foreseen: Vec<Fetch>,
     published: Published,
@@ -171,7 +169,6 @@ impl Reactor {
             traits: crate::statistics::row_traits(),
             batches: 0,
             sending_ns: None,
-            stashed: Vec::with_capacity(64),
             foreseen: Vec::new(),
             published: Published::default(),
             wrote: false,

@@ -143,8 +143,8 @@ impl Reactor {
                         }
                         memcache_commands::prepare(&self.session, &request, |hash| {
                             if self.batch.fetches.len() < BATCH_COMMANDS + BATCH_EXTRA_KEYS {
-                                let fetch = self.session.fetch_line(MEMCACHE_DB, hash);
-                                self.batch.fetches.push(fetch);
+                                let fetches = &mut self.batch.fetches;
+                                self.session.fetch_line(MEMCACHE_DB, hash, fetches);
                             }
                         });
                         let is_write = writes::by_request(&request);
@@ -213,7 +213,7 @@ impl Reactor {
                         continue;
                     }
                     memcache_commands::prepare_binary(&self.session, &request, |hash| {
-                        self.batch.fetches.push(self.session.fetch_line(MEMCACHE_DB, hash));
+                        self.session.fetch_line(MEMCACHE_DB, hash, &mut self.batch.fetches);
                     });
                     let is_write = writes::by_opcode(request.opcode);
                     let request = Request::MemcacheBinary { is_write };
@@ -246,7 +246,7 @@ impl Reactor {
             match http::parse(&input[at..end], &self.http_limits, state) {
                 http::Parsed::Complete { request, consumed } => {
                     if let Some((db, hash)) = http_commands::prepare(&self.session, &request) {
-                        self.batch.fetches.push(self.session.fetch_line(db, hash));
+                        self.session.fetch_line(db, hash, &mut self.batch.fetches);
                     }
                     let is_write = !matches!(request.method, Method::Get | Method::Head);
                     self.batch.push(token, Request::Http { is_write }, at, at + consumed);
@@ -278,7 +278,7 @@ fn fetch_lines(
     fetches: &mut Vec<Fetch>,
 ) {
     let Some(hash) = prepared.key_hash() else { return };
-    fetches.push(session.fetch_line(db, hash));
+    session.fetch_line(db, hash, fetches);
     if prepared.row().is_some_and(|row| row.keys.last != 1) {
         fetch_other_lines(session, db, prepared, args, fetches);
     }
@@ -297,6 +297,6 @@ fn fetch_other_lines(
         if fetches.len() >= BATCH_COMMANDS + BATCH_EXTRA_KEYS {
             return;
         }
-        fetches.push(session.fetch_line(db, session.engine().key(key).hash()));
+        session.fetch_line(db, session.engine().key(key).hash(), fetches);
     }
 }

@@ -152,7 +152,7 @@ fn expect(
 ) -> Option<dolium_engine::Incoming> {
     let key = session.engine().key(key);
     // Before a block is looked for: the index line comes meanwhile.
-    let fetch = session.fetch_line(MEMCACHE_DB, key.hash());
+    let fetch = session.fetch_line_at_once(MEMCACHE_DB, key.hash());
     foreseen.push(fetch);
     session.expect(MEMCACHE_DB, &key, form, now)
 }

@@ -80,7 +80,7 @@ impl Source<'_> {
             let rest = &self.input[at..self.end];
             let Some(args) = resp::parse_few::<N>(rest, state, repeat) else { break };
             let key = engine.key(args.arg(1, rest));
-            fetches.push(self.session.fetch_line(self.db, key.hash()));
+            self.session.fetch_line(self.db, key.hash(), fetches);
             requests.push(InRow { start: at, args });
             at += args.request_len();
         }
