@@ -255,19 +255,25 @@ impl Connection {
         if self.transport.is_behind() { Sent::Partly } else { Sent::All }
     }
 
+    /// Nothing was begun, counted or put off that has to be seen to where its input has been used up.
+    #[inline(always)]
+    pub fn keeps_nothing(&self) -> bool {
+        let may_have_more = self.yielded || self.readable || self.expects_large;
+        !may_have_more && self.reserved == 0 && self.counted == self.buffer_bytes()
+    }
+
     /// Puts requests that were parsed and then held back in front of the input, to be parsed anew.
+    #[cold]
     pub fn restore_held(&mut self) {
-        if !self.held.is_empty() {
-            // A value that was begun meanwhile is of a later request, and waits for its turn.
-            if let Some(incoming) = self.incoming.take() {
-                incoming.copy_to(&incoming.end, &mut self.held);
-            }
-            self.held.append(&mut self.input);
-            self.input = std::mem::take(&mut self.held);
-            self.parse.reset();
-            self.memcache_parse = memcache::ParseState::new();
-            self.http_parse = http::ParseState::new();
+        // A value that was begun meanwhile is of a later request, and waits for its turn.
+        if let Some(incoming) = self.incoming.take() {
+            incoming.copy_to(&incoming.end, &mut self.held);
         }
+        self.held.append(&mut self.input);
+        self.input = std::mem::take(&mut self.held);
+        self.parse.reset();
+        self.memcache_parse = memcache::ParseState::new();
+        self.http_parse = http::ParseState::new();
     }
 
     /// A value that has stopped coming frees its item's place: what there is of it is input again.

@@ -78,10 +78,10 @@ pub const OUTPUT_HIGH_WATER: usize = 256 * 1024;
 pub const TIMED_ARGUMENT_BYTES: usize = 64 * 1024;
 /// Below this threshold of slowlog-log-slower-than every command is timed, even the short ones.
 pub const SLOWLOG_TIMES_ALL_BELOW_US: i64 = 1000;
-/// One batch with Redis' commands in so many is timed (all of at most [`SAMPLE_ALWAYS_UP_TO`]
-/// requests are).
+/// One batch with Redis' commands in so many is timed.
 pub const SAMPLE_BATCHES: u64 = 8;
-pub const SAMPLE_ALWAYS_UP_TO: usize = 4;
+/// Of batches of at most so many requests the first of each millisecond is timed as well.
+pub const SAMPLE_SURELY_UP_TO: usize = 4;
 /// Descriptors the server needs besides its clients.
 pub const DESCRIPTORS_RESERVED: u64 = 64;
 /// How soon a large request that found no room in the budget of buffers asks again.

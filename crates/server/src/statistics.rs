@@ -8,7 +8,7 @@ use dolium_commands::redis::row::{Group, Row, flag};
 use dolium_commands::redis::table::ROWS;
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 
 /// Upper bounds of 1, 2, 4 ... microseconds; the last takes the rest (over an hour).
 pub const BUCKETS: usize = 33;
@@ -109,7 +109,7 @@ pub struct RowTotals {
 
 #[derive(Debug, Default)]
 pub struct Statistics {
-    pub threads: Vec<ThreadCounters>,
+    pub threads: Vec<Arc<ThreadCounters>>,
     /// Error replies by their code (`WRONGTYPE`).
     errors: Mutex<BTreeMap<String, u64>>,
     pub sampled: Sampled,
@@ -128,7 +128,7 @@ pub struct Sampled {
 
 impl Statistics {
     pub fn new(threads: usize) -> Self {
-        let threads = (0..threads).map(|_| ThreadCounters::default()).collect();
+        let threads = (0..threads).map(|_| Arc::default()).collect();
         Statistics { threads, ..Statistics::default() }
     }
 

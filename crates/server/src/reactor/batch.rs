@@ -1,9 +1,9 @@
 //! The commands that were parsed and wait to be run together.
 //!
 //! ```text
-//!   connection 7: DEL a | GETs b c d | END     connection 3: SETs e f | END     connection 9: ...
+//!   connection 7: DEL a | GETs b c d, ends     connection 3: SETs e f, ends     connection 9: ...
 //! ```
-//! Requests of one connection stand together and in order; END sends what they answered. While
+//! Requests of one connection stand together and in order; what they answered is sent after the last. While
 //! later requests are parsed, the memory of earlier ones is already on its way into the cache.
 //! GETs in a row are one entry, and so are SETs: most of what has to be known of each is the same for
 //! all of them.
@@ -22,6 +22,8 @@ pub struct Entry {
     pub end: usize,
     /// Where in the batch's `fetches` the request's first key is, if it has one; or a row's.
     pub key: usize,
+    /// All of the connection's input has been parsed: what was answered is sent after it.
+    pub ends: bool,
 }
 
 #[derive(Clone, Copy)]
@@ -33,7 +35,7 @@ pub enum What {
     Gets { first: usize, count: usize },
     /// The same with SETs of a key and a value, of the batch's `sets`.
     Sets { first: usize, count: usize },
-    /// All of the connection's input has been parsed: send.
+    /// Nothing, where a connection's turn ends and the request before it has run already.
     End,
 }
 
@@ -108,7 +110,7 @@ impl Batch {
         let what = What::Run { slot: self.used, request };
         self.used += 1;
         self.bytes += end - start;
-        self.entries.push(Entry { token, what, start, end, key: self.keys_before });
+        self.entries.push(Entry { token, what, start, end, key: self.keys_before, ends: false });
         self.keys_before = self.fetches.len();
     }
 
@@ -118,18 +120,27 @@ impl Batch {
         self.has_commands = true;
         self.used += count;
         self.bytes += end - start;
-        self.entries.push(Entry { token, what, start, end, key: self.keys_before });
+        self.entries.push(Entry { token, what, start, end, key: self.keys_before, ends: false });
         self.keys_before = self.fetches.len();
     }
 
-    /// The last entry is a request of this connection: its END is yet to come.
+    /// The last entry is a request of this connection, and its turn goes on behind it.
     pub fn last_is(&self, token: Token) -> bool {
-        self.entries.last().is_some_and(|e| e.token == token && !matches!(e.what, What::End))
+        self.entries.last().is_some_and(|e| e.token == token && !e.ends)
     }
 
-    #[inline]
+    /// The connection's turn ends behind its last request.
+    #[inline(always)]
     pub fn end(&mut self, token: Token, at: usize) {
-        self.entries.push(Entry { token, what: What::End, start: at, end: at, key: usize::MAX });
+        match self.entries.last_mut() {
+            Some(last) if last.token == token => last.ends = true,
+            _ => self.push_end(token, at),
+        }
+    }
+
+    fn push_end(&mut self, token: Token, at: usize) {
+        let what = What::End;
+        self.entries.push(Entry { token, what, start: at, end: at, key: usize::MAX, ends: true });
     }
 
     pub fn clear(&mut self) {

@@ -4,15 +4,11 @@ use super::Reactor;
 use super::batch::{Batch, Entry, What};
 use super::request::{Broken, Request};
 use super::stage::Stage;
-use crate::attach::publish;
 use crate::clock::Stopwatch;
-use crate::connection::{Appetite, Closing, Connection, Hold};
+use crate::connection::{Closing, Connection, Hold};
 use crate::limits::*;
 use crate::outlet::Loans;
-use crate::statistics::row_trait;
-use dolium_commands::rows::InRows;
 use dolium_protocol::resp::RespWriter;
-use std::sync::atomic::Ordering::Relaxed;
 
 impl Reactor {
     /// Runs what was gathered in the hot buffer, which is free afterwards.
@@ -44,15 +40,16 @@ impl Reactor {
         let mut batch = std::mem::replace(&mut self.batch, self.spare.take().unwrap_or_default());
         let session = &self.session;
         session.fetch_items(&mut batch.fetches);
-        let is_sampled = batch.has_commands
-            && (batch.used <= SAMPLE_ALWAYS_UP_TO || self.batches.is_multiple_of(SAMPLE_BATCHES));
-        self.batches += 1;
-        let stopwatch = is_sampled.then(Stopwatch::start);
-        self.sending_ns = is_sampled.then_some(0);
+        let sample = if batch.has_commands { self.sample(&batch) } else { None };
+        let stopwatch = sample.map(|weight| (Stopwatch::start(), weight));
+        self.sending_ns = sample.map(|_| 0);
         let mut rest = batch.entries.as_slice();
         let mut moved = 0;
         while let Some(first) = rest.first() {
-            let len = rest.iter().position(|e| e.token != first.token).unwrap_or(rest.len());
+            let len = match first.ends {
+                true => 1,
+                false => rest.iter().position(|e| e.token != first.token).unwrap_or(rest.len()),
+            };
             let (run, others) = rest.split_at(len);
             rest = others;
             // Long replies drive out of the cache what was asked for: the next connection's is asked for
@@ -64,12 +61,11 @@ impl Reactor {
             }
             moved = self.run_connection(run, &batch, input);
         }
-        let counters = &self.server.statistics.threads[self.thread];
+        let counters = &self.counters;
         counters.commands.add((batch.used - std::mem::take(&mut self.kept)) as u64);
-        if let Some(stopwatch) = stopwatch
+        if let Some((stopwatch, weight)) = stopwatch
             && batch.used > 0
         {
-            let weight = if batch.used <= SAMPLE_ALWAYS_UP_TO { 1 } else { SAMPLE_BATCHES };
             // What sending took is not the commands' time.
             let ns = stopwatch.ns().saturating_sub(self.sending_ns.unwrap_or(0));
             self.share_time(&batch.entries, ns / batch.used as u64, weight);
@@ -90,13 +86,6 @@ impl Reactor {
             return 0;
         };
         let moved_before = connection.moved;
-        let budget = self.server.config.live.client_buffers_max.load(Relaxed);
-        let mut portion = self.server.buffers.portion(budget);
-        match connection.appetite {
-            Appetite::Unknown => {}
-            Appetite::Large => portion.lent = self.server.buffers.portion_of_who_reads(budget),
-            Appetite::Small => portion.lent = portion.lent.min(LOANS_SEND_FULL_BYTES),
-        }
         let mut stage = Stage {
             server: &self.server,
             session: &self.session,
@@ -107,21 +96,22 @@ impl Reactor {
             loans: Loans::new(&self.session),
             now: self.now,
             thread: self.thread,
-            counters: &self.server.statistics.threads[self.thread],
+            counters: &self.counters,
             traits: &self.traits,
             memcache_limits: &self.memcache_limits,
             http_limits: &self.http_limits,
-            portion,
+            portion: None,
             wrote: false,
             kept: 0,
         };
         let mut has_end = false;
         for entry in run {
+            has_end |= entry.ends;
             if let What::Run { .. } = entry.what {
                 stage.session.fetch_near(stage.fetches, entry.key);
             }
             match &entry.what {
-                What::End => has_end = true,
+                What::End => {}
                 What::Gets { first, count } => {
                     stage.run_gets(connection, entry, &batch.gets[*first..*first + *count]);
                 }
@@ -152,12 +142,17 @@ impl Reactor {
         drop(stage);
         self.wrote |= wrote;
         self.kept += kept;
-        connection.restore_held();
+        if !connection.held.is_empty() {
+            connection.restore_held();
+        }
         let waits = connection.hold == Hold::Wait;
         let moved = connection.moved.saturating_sub(moved_before);
         if has_end {
             let stopwatch = self.sending_ns.is_some().then(Stopwatch::start);
-            self.settle(run[0].token);
+            let is_settled = connection.end_turn(&mut self.out, &self.counters, self.now);
+            if !is_settled || self.stop_at.is_some() {
+                self.settle(run[0].token);
+            }
             if let (Some(stopwatch), Some(ns)) = (stopwatch, &mut self.sending_ns) {
                 *ns += stopwatch.ns();
             }
@@ -167,34 +162,6 @@ impl Reactor {
             self.begin_wait(run[0].token);
         }
         moved
-    }
-
-    /// Shares the time of a batch among the commands in it that were not timed by themselves.
-    fn share_time(&self, entries: &[Entry], ns: u64, weight: u64) {
-        let rows = &self.server.statistics.threads[self.thread].rows;
-        let mut is_published = false;
-        for entry in entries {
-            let (row, count) = match &entry.what {
-                What::Run { request: Request::Redis(prepared), .. }
-                    if entry.end - entry.start <= TIMED_ARGUMENT_BYTES =>
-                {
-                    (prepared.row(), 1)
-                }
-                What::Gets { count, .. } => (Some(InRows::Get.row()), *count as u64),
-                What::Sets { count, .. } => (Some(InRows::Set.row()), *count as u64),
-                What::Run { .. } | What::End => (None, 0),
-            };
-            if let Some(row) = row
-                && !self.server.config.live.times_all.load(Relaxed)
-                && self.traits[usize::from(row.id)] & row_trait::TIMED == 0
-            {
-                rows[usize::from(row.id)].time(ns, weight * count);
-                // One of a batch: the published histograms are a sample.
-                if !std::mem::replace(&mut is_published, true) {
-                    publish::record(&self.session, row, ns);
-                }
-            }
-        }
     }
 }
 

@@ -33,7 +33,7 @@ impl Reactor {
                 connection.closing = Closing::AfterOutput;
             }
         }
-        self.server.statistics.threads[self.thread].bytes_out.add(piece.len() as u64);
+        self.counters.bytes_out.add(piece.len() as u64);
         let is_over = connection.is_closing();
         match connection.send(&mut piece) {
             Sent::All if is_over => self.after_output(token),

@@ -37,6 +37,11 @@ impl Intake {
     pub fn behind_request(token: Token, start: usize, end: usize) -> Intake {
         Intake { gathered: true, ..Intake::new(token, start, end) }
     }
+
+    /// A turn of which the requests before `at`, if there are any, are in the batch.
+    pub fn behind_requests(token: Token, start: usize, at: usize, end: usize) -> Intake {
+        Intake { at, gathered: at > start, ..Intake::new(token, start, end) }
+    }
 }
 
 impl Reactor {

@@ -44,51 +44,61 @@ impl Reactor {
         let begun = connection.input.len();
         let receives_into_items = connection.receives_into_items();
         let is_large = begun > LEFTOVER_COPY_MAX || connection.reserved > 0;
-        if is_large || !receives_into_items && self.takes_large_input(token) {
+        let may_be_large = connection.expects_large && !receives_into_items;
+        if is_large || may_be_large && self.takes_large_input(token) {
             self.run_batch();
             self.turn_own_buffer(token);
             return false;
         }
-        let mut hot = std::mem::take(&mut self.hot);
-        if hot.len() - self.fill < READ_BYTES_MIN + begun {
-            self.run_batch_over(&hot);
-            self.fill = 0;
+        if self.hot.len() - self.fill < READ_BYTES_MIN + begun {
+            self.run_batch();
         }
-        let mut is_due = false;
-        if let Some(connection) = self.slab.get(token)
-            && connection.is_due()
-        {
-            let start = self.fill;
-            let mut end = start + connection.input.len();
-            hot[start..end].copy_from_slice(&connection.input);
-            connection.input = Vec::new();
-            // What is read behind a request that is to run alone would be copied from turn to turn.
-            let comes_alone =
-                connection.gets_much && (start == end || hot[start..end].starts_with(b"get"));
-            let is_whole = comes_alone && hot[start..end].contains(&b'\n');
-            if connection.readable && !is_whole {
-                // What comes next is a large value's line, most likely, or one that asks for much.
-                let is_line = receives_into_items && connection.expects_large;
-                let most = match is_line {
-                    true => LARGE_LINE_BYTES,
-                    false if comes_alone => LONG_LINES_BYTES,
-                    false => READ_BYTES_PER_TURN,
-                };
-                let room_end = hot.len().min(end + most);
-                let result = connection.transport.receive(&mut hot[end..room_end]);
-                let n = note_receipt(connection, result, room_end - end);
-                if n > 0 {
-                    connection.last_ms = self.now;
-                }
-                connection.moved += n;
-                self.server.statistics.threads[self.thread].bytes_in.add(n as u64);
-                end += n;
+        let Some(connection) = self.slab.get(token) else { return false };
+        if !connection.is_due() {
+            return false;
+        }
+        let hot = &mut self.hot;
+        let start = self.fill;
+        let mut end = start;
+        if connection.input.capacity() > 0 {
+            let input = std::mem::take(&mut connection.input);
+            end += input.len();
+            hot[start..end].copy_from_slice(&input);
+        }
+        // What is read behind a request that is to run alone would be copied from turn to turn.
+        let comes_alone =
+            connection.gets_much && (start == end || hot[start..end].starts_with(b"get"));
+        let is_whole = comes_alone && hot[start..end].contains(&b'\n');
+        if connection.readable && !is_whole {
+            // What comes next is a large value's line, most likely, or one that asks for much.
+            let is_line = receives_into_items && connection.expects_large;
+            let most = match is_line {
+                true => LARGE_LINE_BYTES,
+                false if comes_alone => LONG_LINES_BYTES,
+                false => READ_BYTES_PER_TURN,
+            };
+            let room_end = hot.len().min(end + most);
+            let result = connection.transport.receive(&mut hot[end..room_end]);
+            let n = note_receipt(connection, result, room_end - end);
+            if n > 0 {
+                connection.last_ms = self.now;
             }
-            self.intake = Intake::new(token, start, end);
-            is_due = true;
+            connection.moved += n;
+            self.counters.bytes_in.add(n as u64);
+            end += n;
         }
-        self.hot = hot;
-        is_due && self.parse_on()
+        let at = self.take_first_row(token, start, end);
+        if at == end && end > start {
+            self.batch.end(token, end);
+            self.fill = end;
+            let is_done = self.slab.get(token).is_none_or(|connection| connection.keeps_nothing());
+            if !is_done {
+                self.keep_rest(token, &[], 0);
+            }
+            return false;
+        }
+        self.intake = Intake::behind_requests(token, start, at, end);
+        self.parse_on()
     }
 
     /// Gathers what was received, or what is left of it after the batch was full. True: it is full.
@@ -128,7 +138,7 @@ impl Reactor {
             connection.last_ms = self.now;
         }
         connection.moved += received;
-        self.server.statistics.threads[self.thread].bytes_in.add(received as u64);
+        self.counters.bytes_in.add(received as u64);
         let mut intake = Intake::new(token, 0, input.len());
         self.parse(&input, &mut intake);
         if received > 0

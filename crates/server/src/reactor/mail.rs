@@ -52,7 +52,7 @@ impl Reactor {
             None => to_channel(&mut self.out, version, channel, payload),
             Some(pattern) => to_pattern(&mut self.out, version, pattern, channel, payload),
         }
-        let counters = &self.server.statistics.threads[self.thread];
+        let counters = &self.counters;
         counters.bytes_out.add(self.out.len() as u64);
         match connection.send(&mut self.out) {
             // It was held for what has been sent with this, and its descriptor has no more to say.
@@ -82,7 +82,7 @@ impl Reactor {
     /// Once a second: idle clients go, and those that have been over a soft limit for too long; values
     /// that have stopped coming leave their items.
     fn tick(&mut self) {
-        let counters = &self.server.statistics.threads[self.thread];
+        let counters = &self.counters;
         self.published.update(&self.session, counters);
         let timeout_ms = self.server.config.live.timeout_s.load(Relaxed) * 1000;
         for token in self.slab.tokens() {

@@ -21,6 +21,7 @@ mod ready;
 mod receive;
 mod request;
 mod rows;
+mod sample;
 mod settle;
 mod slab;
 mod stage;
@@ -36,11 +37,12 @@ use crate::listener::Listener;
 use crate::mailbox::{Mail, Mailbox};
 use crate::memcached::udp::Datagrams;
 use crate::server::Server;
+use crate::statistics::ThreadCounters;
 use batch::Batch;
-use dolium_commands::redis::row::Row;
 use dolium_engine::{Fetch, Session};
-use dolium_protocol::resp::{Limits, Repeat};
+use dolium_protocol::resp::Limits;
 use dolium_protocol::{http, memcache};
+use parse::Known;
 use rustix::event::epoll::{self, EventData, EventFlags};
 use rustix::time::Timespec;
 use slab::Slab;
@@ -59,6 +61,8 @@ const DATAGRAMS: u32 = u32::MAX - 1;
 pub struct Reactor {
     thread: usize,
     server: Arc<Server>,
+    /// This thread's, as they stand in the server's statistics.
+    counters: Arc<ThreadCounters>,
     session: Session,
     post: Arc<Mailbox>,
     epoll: OwnedFd,
@@ -86,7 +90,7 @@ pub struct Reactor {
     /// The batch that was run last, empty: requests are gathered in one while the other runs.
     spare: Option<Box<Batch>>,
     /// How some requests of late began, and their commands.
-    known: [Option<(Repeat, &'static Row)>; 4],
+    known: [Option<Known>; 4],
     /// The output of the connection whose requests run now.
     out: Vec<u8>,
     /// Unix milliseconds when this wake began.
@@ -101,7 +105,10 @@ pub struct Reactor {
     config_version: u64,
     /// See [`crate::statistics::row_trait`].
     traits: Vec<u8>,
+    /// Batches of which one in so many is timed.
     batches: u64,
+    /// When a small batch was timed last: the first of each millisecond is.
+    sampled_at: u64,
     /// How long sending has taken while the running batch is timed.
     sending_ns: Option<u64>,
     /// Keys whose large values come next.
@@ -130,6 +137,7 @@ impl Reactor {
     ) -> std::io::Result<Reactor> {
         let epoll = epoll::create(epoll::CreateFlags::CLOEXEC)?;
         let post = server.posts[thread].clone();
+        let counters = server.statistics.threads[thread].clone();
         epoll::add(&epoll, &post.wake, EventData::new_u64(MAILBOX), EventFlags::IN)?;
         let requests_a_turn = match server.memcached.settings.fixed.yields {
             true => server.memcached.settings.fixed.requests_per_event as usize,
@@ -139,6 +147,7 @@ impl Reactor {
         let mut reactor = Reactor {
             thread,
             server,
+            counters,
             session,
             post,
             epoll,
@@ -168,6 +177,7 @@ impl Reactor {
             config_version: u64::MAX,
             traits: crate::statistics::row_traits(),
             batches: 0,
+            sampled_at: 0,
             sending_ns: None,
             foreseen: Vec::new(),
             published: Published::default(),
@@ -223,7 +233,7 @@ impl Reactor {
                         self.accept_from((data >> 32) as usize);
                     }
                     Some((data, _)) if data as u32 == DATAGRAMS => {
-                        let counters = &self.server.statistics.threads[self.thread];
+                        let counters = &self.counters;
                         let number = (data >> 32) as usize;
                         self.datagrams.turn(number, &self.server, &self.session, counters);
                     }

@@ -10,14 +10,25 @@ use crate::memcached::writes;
 use dolium_commands::dispatch::{self, Prepared};
 use dolium_commands::http as http_commands;
 use dolium_commands::memcache as memcache_commands;
+use dolium_commands::redis::row::Row;
 use dolium_commands::rows::InRows;
 use dolium_engine::{Db, Fetch, Session};
 use dolium_protocol::Parse;
+use dolium_protocol::detect::Protocol;
 use dolium_protocol::http::Method;
 use dolium_protocol::memcache::binary;
 use dolium_protocol::resp::{self, Args, Repeat};
 use dolium_protocol::{http, memcache};
 use std::sync::atomic::Ordering::Relaxed;
+
+/// How some request of late began, and its command.
+#[derive(Clone, Copy)]
+pub(super) struct Known {
+    repeat: Repeat,
+    row: &'static Row,
+    /// If its requests are gathered in rows.
+    in_rows: Option<InRows>,
+}
 
 /// How far the parsing of a piece of input came.
 pub(super) struct Progress {
@@ -28,6 +39,25 @@ pub(super) struct Progress {
 }
 
 impl Reactor {
+    /// The row that a connection's input begins with, as all of it is most often, if it is one of late. Where it ends:
+    /// at `at` if there is none.
+    pub(super) fn take_first_row(&mut self, token: Token, at: usize, end: usize) -> usize {
+        let Some(connection) = self.slab.get(token) else { return at };
+        let is_resp = connection.protocol == Some(Protocol::Resp);
+        let known = &mut self.known[Repeat::place_of(&self.hot[at..end])];
+        match known {
+            Some(Known { repeat, in_rows: Some(command), .. })
+                if is_resp && connection.client.authenticated() =>
+            {
+                let (input, db) = (self.hot.as_slice(), connection.client.db);
+                let source = Source { input, end, db, session: &self.session };
+                let state = &mut connection.parse;
+                source.take_row(&mut self.batch, *command, token, at, state, repeat)
+            }
+            _ => at,
+        }
+    }
+
     /// RESP requests, until the batch is full or the input is used up.
     pub(super) fn parse_resp(
         &mut self,
@@ -43,9 +73,9 @@ impl Reactor {
         let engine = self.session.engine();
         while at < end && !self.batch.is_full() {
             let known = &mut self.known[Repeat::place_of(&input[at..end])];
-            if let Some((repeat, row)) = known {
+            if let Some(Known { repeat, row, in_rows }) = known {
                 let state = &mut connection.parse;
-                if authenticated && let Some(command) = InRows::of(row) {
+                if authenticated && let Some(command) = *in_rows {
                     let source = Source { input, end, db, session: &self.session };
                     let next = source.take_row(&mut self.batch, command, token, at, state, repeat);
                     if next > at {
@@ -73,8 +103,9 @@ impl Reactor {
                         let prepared = dispatch::prepare(engine, &args);
                         if let Some(row) = dispatch::is_repeatable(&prepared) {
                             let input = &input[at..end];
+                            let (repeat, in_rows) = (Repeat::of(input, slot), InRows::of(row));
                             self.known[Repeat::place_of(input)] =
-                                Some((Repeat::of(input, slot), row));
+                                Some(Known { repeat, row, in_rows });
                         }
                         fetch_lines(&self.session, db, &prepared, &args, &mut self.batch.fetches);
                         self.batch.push(token, Request::Redis(prepared), at, at + consumed);

@@ -51,7 +51,7 @@ impl Reactor {
 
     /// Bytes that this thread has received and sent; it begins anew with CONFIG RESETSTAT.
     fn moved(&self) -> u64 {
-        let counters = &self.server.statistics.threads[self.thread];
+        let counters = &self.counters;
         counters.bytes_in.get().wrapping_add(counters.bytes_out.get()).wrapping_add(self.resumed)
     }
 }

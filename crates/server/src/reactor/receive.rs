@@ -96,7 +96,7 @@ impl Reactor {
             connection.last_ms = self.now;
         }
         connection.moved += received;
-        self.server.statistics.threads[self.thread].bytes_in.add(received as u64);
+        self.counters.bytes_in.add(received as u64);
         let value_end = incoming.end_len();
         let is_complete = incoming.value.missing() == 0 && end >= value_end;
         if !is_complete {

@@ -2,34 +2,46 @@
 
 use super::Reactor;
 use crate::clients::Token;
-use crate::connection::{Closing, Hold, Sent};
+use crate::connection::{Closing, Connection, Hold, Sent};
 use crate::limits::*;
 use crate::mailbox::Mail;
+use crate::statistics::ThreadCounters;
 use dolium_engine::Key;
 use std::sync::atomic::Ordering::Relaxed;
 
-impl Reactor {
-    /// Sends what the connection's requests have answered.
+impl Connection {
+    /// Sends what its requests of this turn have answered, and shows what they have changed. True: that is all
+    /// there is to be done at the turn's end.
     #[inline(always)]
-    pub(super) fn settle(&mut self, token: Token) {
-        let Some(connection) = self.slab.get(token) else {
-            self.out.clear();
-            return;
-        };
-        connection.last_ms = self.now;
-        connection.card.touch(&connection.client, self.now);
-        if connection.closing != Closing::Now && !self.out.is_empty() {
-            let counters = &self.server.statistics.threads[self.thread];
-            counters.bytes_out.add(self.out.len() as u64);
-            connection.moved += self.out.len();
-            if connection.send(&mut self.out) == Sent::Gone {
-                connection.closing = Closing::Now;
+    pub(super) fn end_turn(
+        &mut self,
+        out: &mut Vec<u8>,
+        counters: &ThreadCounters,
+        now: u64,
+    ) -> bool {
+        self.last_ms = now;
+        self.card.touch(&self.client, now);
+        if self.closing != Closing::Now && !out.is_empty() {
+            counters.bytes_out.add(out.len() as u64);
+            self.moved += out.len();
+            if self.send(out) == Sent::Gone {
+                self.closing = Closing::Now;
             }
         }
-        self.out.clear();
-        if self.out.capacity() > HOT_OUTPUT_KEPT {
-            self.out = Vec::with_capacity(HOT_INPUT_BYTES);
+        out.clear();
+        if out.capacity() > HOT_OUTPUT_KEPT {
+            *out = Vec::with_capacity(HOT_INPUT_BYTES);
         }
+        self.unsent() == 0 && self.hold == Hold::No && !self.is_closing() && !self.at_end
+    }
+}
+
+impl Reactor {
+    /// The connection's turn has ended, and its output is sent: it is held or closing, at its end, or
+    /// has unsent output; or the server stops.
+    #[cold]
+    pub(super) fn settle(&mut self, token: Token) {
+        let Some(connection) = self.slab.get(token) else { return };
         // Unless it has yielded: then what is left has another turn.
         let is_over = connection.at_end && connection.hold == Hold::No && !connection.is_ready;
         let is_over = is_over || self.stop_at.is_some() && connection.memcache.left.is_none();

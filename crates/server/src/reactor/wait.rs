@@ -79,7 +79,7 @@ impl Reactor {
         if connection.client.reply_mode == ReplyMode::Off {
             reply.clear();
         }
-        let counters = &self.server.statistics.threads[self.thread];
+        let counters = &self.counters;
         counters.bytes_out.add(reply.len() as u64);
         match connection.send(&mut reply) {
             Sent::All => {}

@@ -15,6 +15,7 @@ impl Stage<'_> {
     #[inline(always)]
     fn memcache_context<'c>(&'c mut self, connection: &'c mut Connection) -> McContext<'c> {
         let may_borrow = connection.may_borrow();
+        let portion = self.portion(connection);
         McContext {
             session: self.session,
             server: self.server,
@@ -24,7 +25,7 @@ impl Stage<'_> {
             db: MEMCACHE_DB,
             now: self.now,
             out: self.out,
-            piece: Piece { copied: self.portion.copied, lent: self.portion.lent },
+            piece: Piece { copied: portion.copied, lent: portion.lent },
             reply_bytes_max: usize::MAX,
             outlet: may_borrow.then_some(&mut self.loans as &mut dyn Outlet),
         }

@@ -41,7 +41,8 @@ pub(super) struct Stage<'a> {
     pub traits: &'a [u8],
     pub memcache_limits: &'a dolium_protocol::memcache::Limits,
     pub http_limits: &'a http::Limits,
-    pub portion: Portion,
+    /// How much is gathered before it is sent, once somebody has asked.
+    pub portion: Option<Portion>,
     pub wrote: bool,
     /// Requests that have not run yet, and will be counted when they do.
     pub kept: usize,
@@ -92,7 +93,7 @@ impl Stage<'_> {
         } else {
             self.call(connection, prepared, args, key, traits);
         }
-        if self.is_much() {
+        if self.is_much(connection) {
             self.send_early(connection);
         }
     }
@@ -221,7 +222,7 @@ impl Stage<'_> {
         if flow == Flow::Close {
             connection.closing = Closing::AfterOutput;
         }
-        if self.is_much() {
+        if self.is_much(connection) {
             self.send_early(connection);
         }
     }
@@ -240,8 +241,27 @@ impl Stage<'_> {
     }
 
     #[inline(always)]
-    fn is_much(&self) -> bool {
-        self.out.len() >= self.portion.copied || self.loans.is_much(self.portion.lent)
+    fn is_much(&mut self, connection: &Connection) -> bool {
+        // Less is never much, whatever the budget says.
+        if self.out.len() < SEND_LEAST_BYTES && self.loans.is_empty() {
+            return false;
+        }
+        let portion = self.portion(connection);
+        self.out.len() >= portion.copied || self.loans.is_much(portion.lent)
+    }
+
+    fn portion(&mut self, connection: &Connection) -> Portion {
+        if let Some(portion) = self.portion {
+            return portion;
+        }
+        let budget = self.server.config.live.client_buffers_max.load(Relaxed);
+        let mut portion = self.server.buffers.portion(budget);
+        match connection.appetite {
+            Appetite::Unknown => {}
+            Appetite::Large => portion.lent = self.server.buffers.portion_of_who_reads(budget),
+            Appetite::Small => portion.lent = portion.lent.min(LOANS_SEND_FULL_BYTES),
+        }
+        *self.portion.insert(portion)
     }
 
     /// Much has been answered already: it is sent, and a peer that does not read waits.
@@ -253,6 +273,7 @@ impl Stage<'_> {
     /// there is no room for them. How to ask for them again.
     #[cold]
     fn send_some(&mut self, connection: &mut Connection, kept: usize) -> Option<usize> {
+        let mut portion = self.portion(connection);
         let lent = self.loans.bytes();
         let bytes = self.out.len() + lent;
         let (sent, dropped) = match lent {
@@ -278,8 +299,8 @@ impl Stage<'_> {
         match sent {
             // The next values would have to be copied until this is sent. Who is held for another
             // reason stays held for that: those who end it look for just that.
-            Sent::Partly if lent > 0 || connection.unsent() > self.portion.unsent => {
-                self.portion.lent = self.portion.lent.min(LOANS_SEND_FULL_BYTES);
+            Sent::Partly if lent > 0 || connection.unsent() > portion.unsent => {
+                portion.lent = portion.lent.min(LOANS_SEND_FULL_BYTES);
                 if connection.hold == Hold::No {
                     connection.hold = Hold::Output;
                 }
@@ -287,11 +308,12 @@ impl Stage<'_> {
             // It may take more at once: each send that can be spared is one.
             Sent::All if lent >= LOANS_SEND_BYTES => {
                 let budget = self.server.config.live.client_buffers_max.load(Relaxed);
-                self.portion.lent = self.server.buffers.portion_of_who_reads(budget);
+                portion.lent = self.server.buffers.portion_of_who_reads(budget);
             }
             Sent::All | Sent::Partly => {}
             Sent::Gone => connection.closing = Closing::Now,
         }
+        self.portion = Some(portion);
         None
     }
 

@@ -76,7 +76,7 @@ impl Stage<'_> {
             let (session, out) = (self.session, &mut *self.out);
             if may_be_plain && answer(Plain { session, fetch, place, args, input, out }) {
                 answered += 1;
-                if self.is_much() {
+                if self.is_much(connection) {
                     self.send_early(connection);
                     is_plain = self.is_plain(connection, command);
                 }
