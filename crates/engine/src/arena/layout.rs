@@ -47,8 +47,12 @@ pub const STEPS_PER_EXTENT: u32 = 1 << (EXTENT_SHIFT - STEP_SHIFT);
 /// Offsets are cut to this: no arena is larger. A mapping reserves as much, whatever its file's
 /// length, and what lies behind the file reads as zeros.
 pub const REACH: u64 = ARENA_BYTES_MAX;
-/// The longest run of bytes that is copied or compared at once; reserved behind the reach.
-pub const RUN_MAX: u64 = 1 << 32;
+/// How far behind the start of a control block, an index line or an item something of it may be looked for:
+/// an item's fields, and where its value begins.
+pub const INNER_BYTES: usize = 128 << 10;
+/// Reserved behind the reach: the longest run of bytes that any header can name, from wherever in an item
+/// it begins.
+pub const RUN_MAX: u64 = (1 << 32) + INNER_BYTES as u64;
 
 const _: () = assert!(REACH.is_power_of_two());
 

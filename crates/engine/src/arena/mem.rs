@@ -8,17 +8,14 @@
 
 use super::bytes::Frame;
 #[cfg(not(any(shuttle, loom, miri)))]
+use super::layout::INNER_BYTES;
+#[cfg(all(target_arch = "x86_64", not(any(miri, shuttle, loom))))]
 use super::layout::RUN_MAX;
 #[cfg(all(target_arch = "x86_64", not(any(miri, shuttle, loom))))]
 use super::unaligned::Source;
 use super::words::Words;
 use crate::sync::atomics::{AtomicU32, AtomicU64};
 use std::mem::MaybeUninit;
-
-/// How far behind a place the methods in `_in` reach: a control block, an index line, an item's fields
-/// and where its value begins.
-#[cfg(not(any(shuttle, loom, miri)))]
-const INNER_BYTES: usize = 128 << 10;
 
 /// Stores through it are for the process that owns the arena: over a read-only mapping they
 /// fault, and no path of a reader has one.
@@ -78,7 +75,6 @@ impl<'a> Mem<'a> {
 
     #[inline(always)]
     fn place(self, at: usize) -> *mut u8 {
-        const _: () = assert!(INNER_BYTES as u64 <= RUN_MAX);
         const MASK: usize = super::layout::REACH as usize - 1;
         self.base.as_ptr().wrapping_add(at & MASK)
     }
@@ -180,7 +176,9 @@ impl Mem<'_> {
 impl<'a> Mem<'a> {
     #[inline(always)]
     fn source_in(self, at: usize, offset: usize, len: usize) -> Source<'a> {
+        // All that a header's 32 bits can say may be asked for.
         const LEN_MAX: u64 = RUN_MAX - INNER_BYTES as u64;
+        const _: () = assert!(LEN_MAX >= u32::MAX as u64);
         assert!(len as u64 <= LEN_MAX, "more bytes than any value has");
         let start = self.place(at).wrapping_add(offset & (INNER_BYTES - 1));
         // SAFETY: `place` lies within the reach, and behind that the reservation goes on for the

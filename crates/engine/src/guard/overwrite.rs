@@ -76,6 +76,7 @@ impl<'s> Guard<'s> {
             return None;
         }
         let Held::One(held) = self.held else { return None };
+        debug_assert!(!fetch.has_candidate() || fetch.hash() == key.hash, "another key's fetch");
         let view = self.session.view();
         let (target, segment, line, slot) = view.place_fetched(db, fetch, held)?;
         let item = view.plain_candidate(fetch)?;
@@ -151,5 +152,38 @@ impl<'s> Guard<'s> {
             created: false,
         };
         self.tell(&self.target(db, key.hash), key.bytes, event, put);
+    }
+}
+
+#[cfg(all(test, not(any(miri, shuttle, loom))))]
+mod tests {
+    use super::*;
+    use crate::engine::{Engine, EngineOptions};
+
+    #[test]
+    fn the_short_way_is_taken_and_takes_the_old_block_next() {
+        let engine = Engine::create(EngineOptions::default()).unwrap();
+        let session = engine.session().unwrap();
+        let key = engine.key(b"key");
+        let put = |value| Put::plain(Value::Bytes(value));
+        session.write(Db(0), &key, 1).put(Db(0), &key, &put(b"one")).unwrap();
+        let fetch = || {
+            let mut fetches = Vec::new();
+            session.fetch_line(Db(0), key.hash, &mut fetches);
+            session.fetch_items(&mut fetches);
+            fetches[0]
+        };
+        let (stale, mut places) = (fetch(), Vec::new());
+        for value in [&b"two"[..], b"six", b"ten"] {
+            let fetch = fetch();
+            places.push(fetch.item_at);
+            let mut guard = session.write_fetched(Db(0), &key, &fetch, 1);
+            let stored = guard.put_over_fetched(Db(0), &key, &fetch, &put(value));
+            assert_eq!(stored, Some(Ok(Stored { replaced: true, unique: 0 })));
+        }
+        // Two blocks in turns: each store is given the one that the store before it has freed.
+        assert!(places[0] != places[1] && places[0] == places[2], "{places:?}");
+        let mut guard = session.write_fetched(Db(0), &key, &stale, 1);
+        assert_eq!(guard.put_over_fetched(Db(0), &key, &stale, &put(b"old")), None);
     }
 }

@@ -1,8 +1,8 @@
 //! Reading several keys at once: what one key's pass has found is carried to the next pass.
 //!
 //! ```text
-//! pass 1   hash -> shard, directory, segment -> home line            then all lines are asked for
-//! pass 2   tags of the line -> candidate                             then all items are asked for
+//! pass 1   hash -> shard, directory, segment -> home line            then 16 lines are asked for
+//! pass 2   tags of the line -> candidate                             then 16 items are asked for
 //! pass 2b  where the home line has none: the stash line's tags       the item is asked for
 //! pass 2c  length in the item's header                               the rest of it is asked for
 //! pass 3   four keys on: ask for the item once more
@@ -48,7 +48,7 @@ pub struct Fetch {
     /// The line with the candidate: the home line, or its stash line.
     pub(super) line_at: usize,
     /// Where the candidate is; 0 = there is none.
-    pub(super) item_at: usize,
+    pub(crate) item_at: usize,
     pub(super) root: u32,
     pub(super) segment: u32,
     pub(super) home_version: u32,
@@ -73,6 +73,10 @@ impl Fetch {
         line_version: 0,
         slot: 0,
     };
+
+    pub(crate) fn has_candidate(&self) -> bool {
+        self.item_at != 0
+    }
 
     /// Pass 2b has something to do.
     #[inline(always)]
@@ -130,10 +134,16 @@ impl<'a> View<'a> {
     /// Passes 2 to 2c, for all keys of a batch.
     #[inline(always)]
     pub fn fetch_items(&self, fetches: &mut [Fetch], typical: &TypicalBytes) {
+        self.fetch_beginnings(fetches, typical.get().min(FIRST_BYTES));
+        self.fetch_rests(fetches, typical);
+    }
+
+    /// The same without pass 2c: of each item `bytes` are asked for.
+    #[inline(always)]
+    pub fn fetch_beginnings(&self, fetches: &mut [Fetch], bytes: usize) {
         // The others were asked for in pass 1.
         let few = fetches.len() % TOGETHER;
         self.ask_for_lines(&fetches[fetches.len() - few..]);
-        let bytes = typical.get().min(FIRST_BYTES);
         let mut stashed = 0;
         for some in fetches.chunks_mut(TOGETHER) {
             for fetch in &mut *some {
@@ -151,7 +161,6 @@ impl<'a> View<'a> {
                 self.prefetch_rest(fetch.item_at, bytes);
             }
         }
-        self.fetch_rests(fetches, typical);
     }
 
     /// Pass 2: the candidate of the home line. True: the stash line has to be looked at, which is on

@@ -112,8 +112,9 @@ impl<'a> View<'a> {
     }
 
     /// Under the lock of the shard at `held`: where the candidate is, with segment, line and slot. `None`:
-    /// there is none, or what led to it has changed. With its line's version unchanged, no slot of that line has
-    /// got another item since it was looked at.
+    /// there is none, or what led to it has changed. With its line's version unchanged, no slot that had an
+    /// item when the line was looked at has another one or none; the slot's reference is looked at as well,
+    /// lest a version that has come round again free a block twice.
     #[inline(always)]
     pub fn place_fetched(
         &self,
@@ -126,6 +127,7 @@ impl<'a> View<'a> {
         let is_there = fetch.item_at != 0
             && fetch.shard_at == held
             && line.version() == fetch.line_version
+            && line.reference(fetch.slot as usize) as usize * 8 == fetch.item_at
             && shard.directory() == DirectoryWord(fetch.directory)
             && self.words.u32_at(fetch.entry_at).load(Relaxed) == fetch.segment;
         if !is_there {

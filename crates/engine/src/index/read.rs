@@ -192,7 +192,13 @@ impl<'a> View<'a> {
                 && hit.item.head.size() > COPY_UNCHECKED_MAX
             {
                 fence(Acquire);
-                if home.version() != home_tags.version() || second.version() != second_version {
+                // A flushed item's line keeps its version: the directory tells of that.
+                if home.version() != home_tags.version()
+                    || second.version() != second_version
+                    || self.words.u32_at(entry_at).load(Relaxed) != segment_reference
+                    || shard.directory() != directory
+                    || self.root_of(db) != root
+                {
                     continue;
                 }
             }

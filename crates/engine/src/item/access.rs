@@ -34,7 +34,7 @@ impl<'a> Item<'a> {
         Some(Item { words, at, head })
     }
 
-    /// The item at `at`, if it is of the commonest form (see [`Head::parse_plain`]): 516 bytes at
+    /// The item at `at`, if it is of the commonest form (see [`Head::parse_plain`]): 514 bytes at
     /// most, which lie within what can be loaded wherever it begins.
     #[inline(always)]
     pub fn plain_at(words: Mem<'a>, at: usize) -> Option<Item<'a>> {
