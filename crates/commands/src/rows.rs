@@ -70,17 +70,19 @@ pub fn get_plain(
 }
 
 /// Stores and answers as [`dispatch::run`](crate::dispatch::run) does for a SET of a key and a value, if the connection's
-/// state has no say and there is ample room. False, nothing stored and `out` as it was: it must be run.
+/// state has no say and there is ample room, as `has_room` knows of a whole row already. False, nothing
+/// stored and `out` as it was: it must be run.
 #[inline(always)]
 pub fn set_plain(
     session: &Session,
     fetch: &Fetch,
     (db, now): (Db, Millis),
     (key, text): (&[u8], &[u8]),
+    has_room: bool,
     out: &mut Vec<u8>,
 ) -> bool {
     // Where something must go for it, all of that is the command's own to do.
-    if !session.has_ample_room(key.len() + text.len()) {
+    if !has_room && !session.has_ample_room(key.len() + text.len()) {
         return false;
     }
     let key = Key::from_parts(key, fetch.hash());

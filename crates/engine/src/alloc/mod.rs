@@ -81,7 +81,7 @@ impl Allocator {
         }
     }
 
-    /// A block in exchange for another one of the same class, which is to be freed by
+    /// A block of at most [`BLOCK_MAX`] in exchange for another one of the same class, which is to be freed by
     /// [`Allocator::end_exchange`] before this session takes or frees anything else. `None`: it has
     /// to be taken and freed, as always.
     #[inline(always)]
@@ -91,7 +91,8 @@ impl Allocator {
         bytes: usize,
         kind: PageKind,
     ) -> Option<(Ref, TopPlace)> {
-        if bytes > BLOCK_MAX || self.draining() {
+        debug_assert!(bytes <= BLOCK_MAX, "runs of units are not exchanged");
+        if self.draining() {
             return None;
         }
         slot.top(Class::of(bytes, kind))

@@ -102,7 +102,7 @@ impl<'s> Guard<'s> {
         let old_bytes = spot.item.head.size();
         // Before a block is exchanged: between the two steps of that nothing else is taken.
         self.before_change(target, spot.segment, spot.line);
-        // What may be leased is not simply freed.
+        // What may be leased is not simply freed; and so no run of units comes here.
         let is_alike =
             head.size.div_ceil(8) == old_bytes.div_ceil(8) && old_bytes < LEASED_BYTES_MIN;
         let old = Ref::from_raw((spot.item.at / 8) as u32).expect("a block has a place");

@@ -274,9 +274,12 @@ impl<'a> View<'a> {
     /// Asks for the lines of an item of `bytes` behind its first.
     #[inline(always)]
     pub(super) fn prefetch_rest(&self, item_at: usize, bytes: usize) {
-        if bytes <= 64 {
-            // The last byte's line, which is most often the next one. Of 0, which is "not known", as of 64.
-            self.words.prefetch(item_at + (bytes.wrapping_sub(1) & 63));
+        if bytes <= 128 {
+            if bytes > 64 {
+                self.words.prefetch(item_at + 64);
+            }
+            // The last byte's line, which may be one of those. Of 0, which is "not known", as of 64.
+            self.words.prefetch(item_at + if bytes == 0 { 63 } else { bytes - 1 });
             return;
         }
         let (mut at, end) = ((item_at | 63) + 1, item_at + bytes);

@@ -45,8 +45,15 @@ impl Session {
     /// Whether nothing must go for so many bytes.
     #[inline]
     pub fn has_ample_room(&self, bytes: usize) -> bool {
+        self.may_grow_by(bytes) || self.has_room(bytes)
+    }
+
+    /// Whether there is memory that nobody has taken yet for so many bytes, of however many items, and
+    /// much more.
+    #[inline]
+    pub fn may_grow_by(&self, bytes: usize) -> bool {
         let growth = self.engine().arena().uncommitted();
-        growth >= 2 * bytes as u64 + AMPLE_BYTES || self.has_room(bytes)
+        growth >= 2 * bytes as u64 + AMPLE_BYTES
     }
 
     pub(crate) fn has_room(&self, bytes: usize) -> bool {

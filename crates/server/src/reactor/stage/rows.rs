@@ -44,9 +44,11 @@ impl Stage<'_> {
 
     /// The SETs of an entry, in their order.
     pub fn run_sets(&mut self, connection: &mut Connection, entry: &Entry, sets: &[InRow<3>]) {
+        // What all of them take is less than what asks for it.
+        let has_room = self.session.may_grow_by(entry.end - entry.start);
         let answered = self.run_row(connection, entry, sets, InRows::Set, |one| {
             let item = (one.args.arg(1, one.input), one.args.arg(2, one.input));
-            rows::set_plain(one.session, one.fetch, one.place, item, one.out)
+            rows::set_plain(one.session, one.fetch, one.place, item, has_room, one.out)
         });
         if answered > 0 {
             self.counters.writes.add(answered);
