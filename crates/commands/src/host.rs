@@ -7,7 +7,7 @@
 use crate::connection::ClientState;
 use crate::redis::list::waiting::Waiting;
 use crate::redis::row::Row;
-use dolium_engine::Db;
+use dolium_engine::{Db, MemoryReport};
 
 pub trait Host {
     // ---- time and chance (the engine has neither) ----
@@ -38,6 +38,10 @@ pub trait Host {
     /// The text of INFO for these section names (any case; none: the default ones).
     fn info(&self, me: &ClientState, sections: &[&[u8]]) -> String;
     fn memory(&self) -> ServerMemory;
+    /// Has the heap give back what is free in it (MEMORY PURGE).
+    fn purge_heap(&self);
+    /// The heap's own report (MEMORY MALLOC-STATS). `None`: its allocator has none.
+    fn heap_report(&self) -> Option<String>;
 
     // ---- clients ----
 
@@ -217,6 +221,29 @@ pub struct ServerMemory {
     /// What the process used before it held any data.
     pub startup: u64,
     pub client_buffers: u64,
+    pub heap: HeapUsage,
+}
+
+/// Bytes of the heap, where everything but the data lives; zeros if its allocator tells nothing.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct HeapUsage {
+    pub allocated: u64,
+    /// Of the pages that hold something allocated.
+    pub active: u64,
+    /// With the pages that are free and were not given back, and with what describes them.
+    pub resident: u64,
+}
+
+impl HeapUsage {
+    /// The heap and the arena together: what Redis' `allocator` fields speak of, because its data
+    /// live on its heap.
+    pub fn with_arena(&self, arena: &MemoryReport) -> HeapUsage {
+        HeapUsage {
+            allocated: self.allocated + arena.live,
+            active: self.active + arena.committed,
+            resident: self.resident + arena.committed,
+        }
+    }
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

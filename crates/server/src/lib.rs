@@ -5,6 +5,7 @@
 //!   reactor      one event loop a core: receive, parse, prefetch, run, send
 //!   host         what commands ask of the server (CLIENT, CONFIG, INFO, SLOWLOG, pub/sub)
 //!   housekeeping expiry, memory ahead of need, rates
+//!   heap         what the program says of its allocator
 //! ```
 
 pub mod attach;
@@ -13,6 +14,7 @@ pub mod clients;
 pub mod clock;
 pub mod config;
 pub mod connection;
+pub mod heap;
 mod host;
 pub mod housekeeping;
 pub mod incoming;

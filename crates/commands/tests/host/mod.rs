@@ -42,6 +42,10 @@ impl Host for FakeHost {
     fn memory(&self) -> ServerMemory {
         ServerMemory::default()
     }
+    fn purge_heap(&self) {}
+    fn heap_report(&self) -> Option<String> {
+        None
+    }
     fn clients(&self, _: &ClientState, _: &mut dyn FnMut(&ClientView)) {}
     fn kill_clients(&self, _: &ClientState, _: &dyn Fn(&ClientView) -> bool) -> usize {
         0

@@ -9,6 +9,7 @@ mod secured;
 pub mod table;
 pub mod value;
 
+use crate::heap::{Heap, Untold};
 use directive::Kind;
 pub use live::Live;
 use std::fmt::Display;
@@ -54,6 +55,8 @@ pub struct Config {
     pub takes_free_ports: bool,
     /// Set when the server was started as a Memcached: its doors and settings.
     pub memcached: Option<crate::memcached::Setup>,
+    /// The allocator of the program that runs the server.
+    pub heap: &'static dyn Heap,
 }
 
 impl Default for Config {
@@ -75,11 +78,18 @@ impl Config {
             file: None,
             takes_free_ports: false,
             memcached: None,
+            heap: &Untold,
         };
         if let Ok(dir) = std::env::current_dir() {
             config.store("dir", dir.display().to_string());
         }
         config
+    }
+
+    /// Says which allocator the program has.
+    pub fn on_heap(mut self, heap: &'static dyn Heap) -> Self {
+        self.heap = heap;
+        self
     }
 
     /// Applies directives of a file or the command line, in order: the last one wins.

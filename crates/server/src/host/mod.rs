@@ -4,6 +4,7 @@ mod http;
 mod info;
 mod latency;
 mod memcache;
+mod memory;
 mod view;
 
 use crate::config::SetFailure;
@@ -102,7 +103,16 @@ impl Host for Server {
             peak: process::peak_bytes(),
             startup: self.startup_bytes.load(Relaxed),
             client_buffers: self.buffers.used(),
+            heap: self.config.heap.usage(),
         }
+    }
+
+    fn purge_heap(&self) {
+        self.config.heap.give_back();
+    }
+
+    fn heap_report(&self) -> Option<String> {
+        self.config.heap.report()
     }
 
     fn clients(&self, me: &ClientState, visit: &mut dyn FnMut(&ClientView)) {

@@ -31,6 +31,7 @@ pub fn usage(ctx: &mut Context<'_>, call: &Call<'_>) -> Outcome {
 /// One line of MEMORY STATS.
 enum Field {
     Number(&'static str, u64),
+    Difference(&'static str, i64),
     Ratio(&'static str, f64),
     Database(Db, u64),
 }
@@ -38,6 +39,7 @@ enum Field {
 pub fn stats(ctx: &mut Context<'_>, _: &Call<'_>) -> Outcome {
     let engine = ctx.session.engine();
     let (store, server) = (engine.memory(), ctx.host.memory());
+    let all = server.heap.with_arena(&store);
     let data = store.live.saturating_sub(store.index);
     let total = store.committed + server.startup + server.client_buffers;
     let mut fields = vec![
@@ -60,11 +62,15 @@ pub fn stats(ctx: &mut Context<'_>, _: &Call<'_>) -> Outcome {
         Field::Number("dataset.bytes", data),
         Field::Ratio("dataset.percentage", percentage(data, total)),
         Field::Ratio("peak.percentage", percentage(total, server.peak.max(total))),
-        Field::Number("allocator.allocated", store.live),
-        Field::Number("allocator.active", store.committed),
-        Field::Number("allocator.resident", server.resident),
-        Field::Ratio("allocator-fragmentation.ratio", ratio(store.committed, store.live)),
-        Field::Number("allocator-fragmentation.bytes", store.committed.saturating_sub(store.live)),
+        Field::Number("allocator.allocated", all.allocated),
+        Field::Number("allocator.active", all.active),
+        Field::Number("allocator.resident", all.resident),
+        Field::Ratio("allocator-fragmentation.ratio", ratio(all.active, all.allocated)),
+        Field::Number("allocator-fragmentation.bytes", all.active.saturating_sub(all.allocated)),
+        Field::Ratio("allocator-rss.ratio", ratio(all.resident, all.active)),
+        Field::Number("allocator-rss.bytes", all.resident.saturating_sub(all.active)),
+        Field::Ratio("rss-overhead.ratio", ratio(server.resident, all.resident)),
+        Field::Difference("rss-overhead.bytes", server.resident as i64 - all.resident as i64),
         Field::Ratio("fragmentation", ratio(server.resident, total)),
         Field::Number("fragmentation.bytes", server.resident.saturating_sub(total)),
     ]);
@@ -79,6 +85,10 @@ fn write_fields(reply: &mut RespWriter<'_>, fields: &[Field]) {
             Field::Number(name, value) => {
                 reply.bulk(name.as_bytes());
                 reply.int(*value as i64);
+            }
+            Field::Difference(name, value) => {
+                reply.bulk(name.as_bytes());
+                reply.int(*value);
             }
             Field::Ratio(name, value) => {
                 reply.bulk(name.as_bytes());
@@ -106,11 +116,26 @@ fn percentage(a: u64, b: u64) -> f64 {
     ratio(a, b) * 100.0
 }
 
+pub fn purge(ctx: &mut Context<'_>, _: &Call<'_>) -> Outcome {
+    ctx.host.purge_heap();
+    ctx.reply().ok();
+    Ok(())
+}
+
+pub fn malloc_stats(ctx: &mut Context<'_>, _: &Call<'_>) -> Outcome {
+    let report = ctx.host.heap_report();
+    let text = report.as_deref().unwrap_or("Stats not supported for the current allocator");
+    ctx.reply().verbatim(b"txt", text.as_bytes());
+    Ok(())
+}
+
 pub fn help(ctx: &mut Context<'_>, _: &Call<'_>) -> Outcome {
     help::reply(
         ctx,
         "MEMORY",
         &[
+            ("MALLOC-STATS", "The report of the heap's allocator. Data are not on the heap."),
+            ("PURGE", "Gives what is free in the heap back to the system."),
             ("STATS", "Memory by purpose."),
             (
                 "USAGE <key> [SAMPLES <count>]",

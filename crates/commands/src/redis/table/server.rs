@@ -223,6 +223,17 @@ pub(super) const ROWS: &[Row] = &[
         "O(1)",
         "The subcommands of MEMORY.",
     ),
+    row("memory|malloc-stats", 2, 0, memory::malloc_stats)
+        .tips(&["nondeterministic_output", "request_policy:all_shards", "response_policy:special"])
+        .about(Group::Server, "4.0.0", "O(1)", "The report of the heap's allocator."),
+    row("memory|purge", 2, 0, memory::purge)
+        .tips(&["request_policy:all_shards", "response_policy:all_succeeded"])
+        .about(
+            Group::Server,
+            "4.0.0",
+            "O(1)",
+            "Gives what is free in the heap back to the system.",
+        ),
     row("memory|stats", 2, 0, memory::stats)
         .tips(&["nondeterministic_output", "request_policy:all_shards", "response_policy:special"])
         .about(Group::Server, "4.0.0", "O(1)", "Memory by purpose."),
