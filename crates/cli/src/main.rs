@@ -1,6 +1,7 @@
 //! The `dolium` binary: which subcommand is meant, and nothing else.
 
 mod attach;
+mod heap;
 mod lab;
 mod lab_attached;
 mod memcached;
@@ -9,10 +10,6 @@ mod tour;
 
 use clap::{Parser, Subcommand};
 use std::process::ExitCode;
-
-/// The server's buffers and tables live on this heap; data live in the arena.
-#[global_allocator]
-static HEAP: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 #[derive(Parser)]
 #[command(

@@ -1,5 +1,6 @@
 //! `dolium serve`: starts the server, says how to reach it, waits for its end.
 
+use crate::heap::HEAP;
 use clap::Args;
 use dolium_server::listener::{Address, Door};
 use dolium_server::{Running, read_config};
@@ -28,6 +29,7 @@ pub fn run(arguments: &Arguments) -> ExitCode {
         _ => (None, arguments.words.as_slice()),
     };
     let started = read_config(file.as_deref(), directives)
+        .map(|config| config.on_heap(&HEAP))
         .map_err(dolium_server::StartFailure::from)
         .and_then(Running::start);
     let mut running = match started {

@@ -15,6 +15,7 @@ mod options;
 mod process;
 mod secured;
 
+use crate::heap::HEAP;
 use dolium_server::memcached::accounts::Accounts;
 use dolium_server::{Running, StartFailure, read_config};
 use options::Options;
@@ -79,6 +80,7 @@ fn serve(words: &[String], mut options: Options) -> Result<(), Refused> {
         read_config(None, &directives).map_err(|why| Refused::usage(why.to_string()))?;
     let pid_file = options.pid_file.clone();
     config.memcached = Some(options.setup);
+    config = config.on_heap(&HEAP);
     let mut running = Running::start(config).map_err(|failure| match failure {
         StartFailure::Tls(_) => Refused::usage(failure.to_string()),
         StartFailure::Door(_) => Refused::system(format!("failed to listen: {failure}")),
