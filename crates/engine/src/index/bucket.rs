@@ -101,7 +101,8 @@ impl LineTags {
     }
 
     pub fn first_empty(&self) -> Option<usize> {
-        (0..SLOTS).find(|&slot| self.tag(slot) == 0)
+        let empty = self.matches(0);
+        (empty != 0).then(|| empty.trailing_zeros() as usize)
     }
 
     pub fn used(&self) -> usize {

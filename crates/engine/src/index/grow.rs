@@ -3,17 +3,13 @@
 //! Readers go on in the old segment until they see the new entry; writers of the same shard wait,
 //! 10 to 20 us. The old segment's block is free as soon as its directory entries are gone: a reader
 //! that is still in it finds at its final check that the entry has changed.
-//!
-//! Which home line a key has depends on the low half of its hash only, and a child takes over its
-//! parent's choice of stash lines, so that everything in a child fits where it was in the parent.
 
 use crate::engine::Engine;
 use crate::guard::Target;
-use crate::index::bucket::{SLOTS, tag_of};
+use crate::index::bucket::SLOTS;
 use crate::index::segment::{HOME_LINES, LINES, SEGMENT_BYTES, STASH_LINES, Segment, home_of};
 use crate::index::segment::{Owner, stash_line};
 use crate::index::shard::{DEPTH_MAX, DIRECTORY_HEADER_BYTES, DirectoryWord, begin_directory};
-use crate::item::Item;
 use crate::session::Session;
 use crate::sync::atomics::Ordering::{Relaxed, Release};
 use crate::sync::atomics::fence;
@@ -71,7 +67,7 @@ impl Engine {
         Some((line, slot))
     }
 
-    fn new_segment<'a>(
+    pub(super) fn new_segment<'a>(
         &'a self,
         session: &Session,
         target: &Target<'a>,
@@ -123,7 +119,11 @@ impl Engine {
     }
 
     /// Twice as many entries, each of the old ones twice.
-    fn double_directory(&self, session: &Session, target: &Target<'_>) -> Result<(), StoreError> {
+    pub(super) fn double_directory(
+        &self,
+        session: &Session,
+        target: &Target<'_>,
+    ) -> Result<(), StoreError> {
         let old = target.shard.directory();
         let depth = old.depth() + 1;
         if depth > DEPTH_MAX {
@@ -139,76 +139,6 @@ impl Engine {
         target.shard.set_directory(old.next(reference, depth));
         session.give_index((old.at() / 8) as u32, directory_bytes(old.depth()));
         Ok(())
-    }
-
-    fn split(
-        &self,
-        session: &Session,
-        target: &Target<'_>,
-        old: Segment<'_>,
-        shifted: u64,
-    ) -> Result<(), StoreError> {
-        let depth = old.depth();
-        if depth == target.shard.directory().depth() {
-            self.double_directory(session, target)?;
-        }
-        let directory = target.shard.directory();
-        self.before_split(target, old);
-        let prefix = if depth == 0 { 0 } else { shifted >> (64 - depth) };
-        let low = self.new_segment(session, target, depth + 1, prefix << 1)?;
-        let high = match self.new_segment(session, target, depth + 1, prefix << 1 | 1) {
-            Ok(high) => high,
-            Err(error) => {
-                session.give_index(low.reference(), SEGMENT_BYTES);
-                return Err(error);
-            }
-        };
-        self.distribute(old, low, high, depth);
-        publish(directory, low, depth + 1, prefix << 1);
-        publish(directory, high, depth + 1, prefix << 1 | 1);
-        session.give_index(old.reference(), SEGMENT_BYTES);
-        session.count_split();
-        Ok(())
-    }
-
-    /// Copies the slots of `old` to the child that the next hash bit names, line by line.
-    fn distribute(&self, old: Segment<'_>, low: Segment<'_>, high: Segment<'_>, depth: u32) {
-        let mut key = Vec::with_capacity(64);
-        for line in 1..LINES {
-            // The keys of the next line are on their way while this one is hashed.
-            if line + 1 < LINES {
-                let next = old.line(line + 1);
-                let tags = next.load();
-                for slot in (0..SLOTS).filter(|&slot| tags.tag(slot) != 0) {
-                    self.mem().prefetch(next.reference(slot) as usize * 8);
-                }
-            }
-            let from = old.line(line);
-            let tags = from.load();
-            if line <= HOME_LINES && tags.stash() != 0 {
-                low.line(line).set_stash(tags.stash());
-                high.line(line).set_stash(tags.stash());
-            }
-            let mut used = [0usize; 2];
-            for slot in (0..SLOTS).filter(|&slot| tags.tag(slot) != 0) {
-                let reference = from.reference(slot);
-                let item = Item::at(self.mem(), reference as usize * 8)
-                    .expect("an indexed item lies within the arena");
-                key.clear();
-                item.copy_key(&mut key);
-                let hash = self.hash(&key);
-                debug_assert_eq!(tag_of(hash), tags.tag(slot));
-                let bit = (self.view().shifted(hash) << depth >> 63) as usize;
-                let child = [low, high][bit];
-                let meta = from.meta(slot);
-                child.line(line).fill(used[bit], tags.tag(slot), meta, reference);
-                used[bit] += 1;
-                if item.head.has_ttl() {
-                    child.add_ttl_items(1);
-                    child.set_next_due(child.next_due().min(item.deadline()));
-                }
-            }
-        }
     }
 
     /// Copies a segment to another block (compaction). Under the shard's lock.
@@ -264,7 +194,7 @@ pub(crate) fn directory_bytes(depth: u32) -> usize {
 }
 
 /// Stores a segment into all directory entries that its prefix covers.
-fn publish(directory: DirectoryWord, segment: Segment<'_>, depth: u32, prefix: u64) {
+pub(super) fn publish(directory: DirectoryWord, segment: Segment<'_>, depth: u32, prefix: u64) {
     let spread = directory.depth() - depth;
     let first = (prefix as usize) << spread;
     for index in first..first + (1 << spread) {

@@ -10,6 +10,7 @@ mod grow;
 pub(crate) mod read;
 pub(crate) mod segment;
 pub(crate) mod shard;
+mod split;
 pub(crate) mod typical;
 
 pub(crate) use grow::directory_bytes;
