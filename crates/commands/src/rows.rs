@@ -10,7 +10,7 @@ use crate::dispatch::Prepared;
 use crate::redis::number::value;
 use crate::redis::row::Row;
 use crate::redis::table;
-use dolium_engine::{Db, Fetch, Frame, Key, Millis, Put, Session};
+use dolium_engine::{Db, Fetch, Frame, Key, Millis, Put, Session, Value};
 use dolium_protocol::resp::{self, RespWriter, Version};
 
 const GET: u16 = table::id_of("get");
@@ -86,9 +86,16 @@ pub fn set_plain(
         return false;
     }
     let key = Key::from_parts(key, fetch.hash());
-    let mut guard = session.write_fetched(db, &key, fetch, now);
-    let is_stored = guard.put_fetched(db, &key, fetch, &Put::plain(value(text))).is_ok();
-    drop(guard);
+    let stored = match value(text) {
+        Value::Bytes(bytes) => session.set_fetched(db, &key, fetch, bytes, now),
+        value => session.write_fetched(db, &key, fetch, now).put_fetched(
+            db,
+            &key,
+            fetch,
+            &Put::plain(value),
+        ),
+    };
+    let is_stored = stored.is_ok();
     if is_stored {
         RespWriter::new(out, Version::V2).ok();
     }

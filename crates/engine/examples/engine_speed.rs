@@ -162,14 +162,19 @@ impl Bench {
         self.out = out;
     }
 
+    /// One at a time, of keys that the caller has at hand.
     #[inline(never)]
     fn set_single(&mut self) {
         let value = std::mem::take(&mut self.value);
-        for _ in 0..self.operations {
-            let name = self.next();
-            let key = self.engine.key(name.get());
-            let put = Put::plain(Value::Bytes(&value));
-            self.session.write(DB, &key, 1).put(DB, &key, &put).expect("memory");
+        let mut names = [Name::of(0, self.key_len); 32];
+        for _ in 0..self.operations / 32 {
+            for name in &mut names {
+                *name = self.next();
+            }
+            for name in &names {
+                let key = self.engine.key(name.get());
+                self.session.set(DB, &key, &value, 1).expect("memory");
+            }
         }
         self.value = value;
     }
@@ -184,9 +189,7 @@ impl Bench {
             for (number, (name, fetch)) in names.iter().zip(&fetches).enumerate() {
                 self.session.fetch_near(&fetches, number);
                 let key = Key::from_parts(name.get(), fetch.hash());
-                let put = Put::plain(Value::Bytes(&value));
-                let mut guard = self.session.write_fetched(DB, &key, fetch, 1);
-                guard.put_fetched(DB, &key, fetch, &put).expect("memory");
+                self.session.set_fetched(DB, &key, fetch, &value, 1).expect("memory");
             }
         }
         self.value = value;

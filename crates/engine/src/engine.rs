@@ -323,6 +323,12 @@ impl Engine {
         &self.watches
     }
 
+    /// Whether anybody wants to know of changes: a reader of the journal, or a WATCH.
+    #[inline(always)]
+    pub(crate) fn is_heard(&self, event: Event) -> bool {
+        self.journal.is_active() || event != Event::Quiet && self.watches.is_any()
+    }
+
     pub(crate) fn cut_state(&self) -> &CutState {
         &self.cuts
     }

@@ -339,12 +339,12 @@ impl Session {
     /// [`Session::end_exchange`] at once. `None`: take and give.
     #[inline(always)]
     pub(crate) fn begin_exchange(&self, bytes: usize) -> Option<(Ref, TopPlace)> {
-        self.engine.allocator().begin_exchange(&self.slot, bytes, PageKind::Item)
+        self.engine.allocator().begin_exchange(self.mem(), &self.slot, bytes)
     }
 
     #[inline(always)]
     pub(crate) fn end_exchange(&self, place: TopPlace, block: Ref) {
-        self.engine.allocator().end_exchange(&self.slot, place, block);
+        self.engine.allocator().end_exchange(self.mem(), &self.slot, place, block);
     }
 
     /// Frees an item's block of `bytes` (any number of the same class).

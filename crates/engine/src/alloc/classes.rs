@@ -97,19 +97,24 @@ const _: () = {
     );
 };
 
+/// The number of the size that serves `bytes`, which must not be above [`BLOCK_MAX`].
+#[inline(always)]
+pub fn size_index(bytes: usize) -> usize {
+    debug_assert!(bytes <= BLOCK_MAX);
+    if bytes <= 128 {
+        bytes.saturating_sub(9) / 8
+    } else {
+        let last = (bytes - 1) as u32;
+        let octave = last.ilog2() - 7;
+        (15 + octave * 8 + (last >> (octave + 4) & 7)) as usize
+    }
+}
+
 impl Class {
     /// The class that serves `bytes`, which must not be above [`BLOCK_MAX`].
     #[inline(always)]
     pub fn of(bytes: usize, kind: PageKind) -> Class {
-        debug_assert!(bytes <= BLOCK_MAX);
-        let size = if bytes <= 128 {
-            bytes.saturating_sub(9) / 8
-        } else {
-            let last = (bytes - 1) as u32;
-            let octave = last.ilog2() - 7;
-            (15 + octave * 8 + (last >> (octave + 4) & 7)) as usize
-        };
-        Class((size + if kind == PageKind::Index { SIZES } else { 0 }) as u16)
+        Class((size_index(bytes) + if kind == PageKind::Index { SIZES } else { 0 }) as u16)
     }
 
     /// A stored class number; `None` if there is no such class.

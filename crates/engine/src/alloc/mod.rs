@@ -34,7 +34,7 @@ pub use usage::{ClassUsage, Usage};
 
 use crate::arena::header::{DRAIN_AT, FAULTS_AT, RELEASES_AT};
 use crate::arena::layout::UNIT_SHIFT;
-use crate::arena::{Arena, Ref};
+use crate::arena::{Arena, Mem, Ref};
 use crate::sync::atomics::Ordering;
 use classes::{Class, MAGAZINE_MAX, run_units};
 use std::sync::Arc;
@@ -81,27 +81,34 @@ impl Allocator {
         }
     }
 
-    /// A block of at most [`BLOCK_MAX`] in exchange for another one of the same class, which is to be freed by
+    /// A block for an item of at most [`BLOCK_MAX`] in exchange for another one of the same class, which is to be freed by
     /// [`Allocator::end_exchange`] before this session takes or frees anything else. `None`: it has
     /// to be taken and freed, as always.
     #[inline(always)]
-    pub fn begin_exchange(
+    pub(crate) fn begin_exchange(
         &self,
+        mem: Mem<'_>,
         slot: &SessionSlot,
         bytes: usize,
-        kind: PageKind,
     ) -> Option<(Ref, TopPlace)> {
         debug_assert!(bytes <= BLOCK_MAX, "runs of units are not exchanged");
-        if self.draining() {
+        // As in `draining`.
+        if mem.u32_at(DRAIN_AT as usize).load(Ordering::Relaxed) != 0 {
             return None;
         }
-        slot.top(Class::of(bytes, kind))
+        slot.top(mem, bytes)
     }
 
     /// Frees the block that was exchanged: it takes the place of the new one.
     #[inline(always)]
-    pub fn end_exchange(&self, slot: &SessionSlot, place: TopPlace, block: Ref) {
-        slot.replace(place, block);
+    pub(crate) fn end_exchange(
+        &self,
+        mem: Mem<'_>,
+        slot: &SessionSlot,
+        place: TopPlace,
+        block: Ref,
+    ) {
+        slot.replace(mem, place, block);
     }
 
     /// Whether somebody is emptying pages, so that blocks must not be kept in magazines unseen.

@@ -14,9 +14,9 @@
 //! Claiming a slot (`Acquire`) pairs with the `Release` of whoever gave it back.
 
 use super::Allocator;
-use super::classes::{CLASSES, Class, MAGAZINE_MAX, SIZES};
+use super::classes::{CLASSES, Class, MAGAZINE_MAX, SIZES, size_index};
 use crate::arena::layout::SESSION_BYTES;
-use crate::arena::{Arena, Ref};
+use crate::arena::{Arena, Mem, Ref};
 use crate::limits::SESSIONS_MAX;
 use crate::sync::atomics::Ordering;
 use std::cell::Cell;
@@ -60,9 +60,9 @@ pub struct SessionSlot {
     _one_writer: PhantomData<Cell<()>>,
 }
 
-/// Where in a magazine the block that was freed last stands.
+/// Where in a slot the block stands that was freed last of its class.
 #[derive(Debug)]
-pub struct TopPlace(u64);
+pub struct TopPlace(usize);
 
 /// Where the magazine of a class begins within a slot.
 #[inline(always)]
@@ -73,6 +73,12 @@ pub(super) fn magazine_at(class: Class) -> u64 {
     } else {
         INDEX_MAGAZINES_AT + (i - SIZES as u64) * INDEX_MAGAZINE_BYTES
     }
+}
+
+/// The same for an item of so many bytes.
+#[inline(always)]
+fn item_magazine_at(bytes: usize) -> usize {
+    MAGAZINES_AT as usize + size_index(bytes) * MAGAZINE_BYTES as usize
 }
 
 impl Allocator {
@@ -162,22 +168,22 @@ impl SessionSlot {
         Ref::from_raw(self.get(magazine + 4 * count as u64))
     }
 
-    /// The block that was freed last, left where it is, and its place: [`SessionSlot::replace`] is to follow.
+    /// The block of an item of `bytes` that was freed last, left where it is, and its place:
+    /// [`SessionSlot::replace`] is to follow.
     #[inline(always)]
-    pub(super) fn top(&self, class: Class) -> Option<(Ref, TopPlace)> {
-        let magazine = self.at + magazine_at(class);
-        let count = self.get(magazine);
-        if count == 0 {
-            return None;
-        }
-        let place = magazine + 4 * count as u64;
-        Some((Ref::from_raw(self.get(place))?, TopPlace(place)))
+    pub(super) fn top(&self, mem: Mem<'_>, bytes: usize) -> Option<(Ref, TopPlace)> {
+        let magazine = item_magazine_at(bytes);
+        let count = mem.u32_in(self.at as usize, magazine).load(Ordering::Relaxed);
+        let place = TopPlace(magazine + 4 * count as usize);
+        // With none in it, what is loaded is the count itself: 0, which is no block.
+        let block = mem.u32_in(self.at as usize, place.0).load(Ordering::Relaxed);
+        Some((Ref::from_raw(block)?, place))
     }
 
     /// Puts a free block in the place of the one that [`SessionSlot::top`] gave, which is in use now.
     #[inline(always)]
-    pub(super) fn replace(&self, place: TopPlace, block: Ref) {
-        self.set(place.0, block.raw());
+    pub(super) fn replace(&self, mem: Mem<'_>, place: TopPlace, block: Ref) {
+        mem.u32_in(self.at as usize, place.0).store(block.raw(), Ordering::Relaxed);
     }
 
     /// Puts a free block into the magazine. False: it is full.

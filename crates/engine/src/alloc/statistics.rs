@@ -12,7 +12,7 @@ use super::SessionSlot;
 use super::session::{
     COMMITTED_AT, COUNTERS, COUNTERS_AT, HISTOGRAM_BYTES, HISTOGRAMS, HISTOGRAMS_AT,
 };
-use crate::arena::Words;
+use crate::arena::{Mem, Words};
 use crate::sync::atomics::Ordering::Relaxed;
 
 /// Places of a histogram that count.
@@ -61,6 +61,14 @@ impl SessionSlot {
     pub fn count(&self, counter: usize, more: u64) {
         assert!(counter < COUNTERS);
         self.add(COUNTERS_AT + counter as u64 * 8, more);
+    }
+
+    /// The same, by whoever has the arena's words at hand.
+    #[inline(always)]
+    pub(crate) fn count_in(&self, mem: Mem<'_>, counter: usize, more: u64) {
+        assert!(counter < COUNTERS);
+        let word = mem.u64_in(self.at as usize, COUNTERS_AT as usize + counter * 8);
+        word.store(word.load(Relaxed).wrapping_add(more), Relaxed);
     }
 
     /// Counts a duration in a histogram, 0 to `HISTOGRAMS - 1`.

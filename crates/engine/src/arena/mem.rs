@@ -12,7 +12,7 @@ use super::layout::INNER_BYTES;
 #[cfg(all(target_arch = "x86_64", not(any(miri, shuttle, loom))))]
 use super::layout::RUN_MAX;
 #[cfg(all(target_arch = "x86_64", not(any(miri, shuttle, loom))))]
-use super::unaligned::Source;
+use super::unaligned::{Destination, Source};
 use super::words::Words;
 use crate::sync::atomics::{AtomicU32, AtomicU64};
 use std::mem::MaybeUninit;
@@ -154,6 +154,19 @@ impl Mem<'_> {
     #[inline(always)]
     pub fn store_unaligned(self, at: usize, bytes: &[u8]) {
         self.words.store_unaligned(at as u64, bytes);
+    }
+
+    /// The same, `offset` bytes behind `at`, where the block begins: cut to the reach once for all of
+    /// its parts.
+    #[cfg(all(target_arch = "x86_64", not(any(miri, shuttle, loom))))]
+    #[inline(always)]
+    pub fn store_unaligned_in(self, at: usize, offset: usize, bytes: &[u8]) {
+        assert!(bytes.len() <= INNER_BYTES, "longer items are stored part by part");
+        let start = self.place(at).wrapping_add(offset & (INNER_BYTES - 1));
+        // SAFETY: `place` lies within the reach, and behind that the reservation goes on for longer than
+        // offset and length together, as long as the words live; the caller owns the block.
+        let to = unsafe { Destination::new(start, bytes.len()) };
+        to.store(bytes);
     }
 
     /// Stores bytes at any offset into a block whose readers have been told to wait.

@@ -69,6 +69,15 @@ struct Plan {
     databases: Vec<Option<Db>>,
 }
 
+impl CutState {
+    /// Whether a cut runs. Under the lock of the shard that is to be changed.
+    #[inline(always)]
+    pub(crate) fn is_running(&self) -> bool {
+        // Pairs with the Release in `begin_cut`, through the shard's lock.
+        self.running.load(Acquire)
+    }
+}
+
 /// A running cut. Dropping it ends it.
 #[derive(Debug)]
 pub struct Cut {
@@ -142,8 +151,7 @@ impl Engine {
     /// Hands a line to the running cut, if there is one that does not have it. Under the lock.
     #[inline(always)]
     pub(crate) fn before_change(&self, target: &Target<'_>, segment: Segment<'_>, line: usize) {
-        // Pairs with the Release in `begin_cut`, through the shard's lock.
-        if self.cut_state().running.load(Acquire) {
+        if self.cut_state().is_running() {
             self.preserve(target.root, segment, 1 << line, u32::MAX, None);
         }
     }
@@ -154,7 +162,7 @@ impl Engine {
     }
 
     pub(crate) fn before_free(&self, root: u32, segment: Segment<'_>) {
-        if self.cut_state().running.load(Acquire) {
+        if self.cut_state().is_running() {
             self.preserve(root, segment, ALL_LINES, u32::MAX, None);
         }
     }

@@ -9,6 +9,7 @@
 //!
 //! Locks are taken in the order of their addresses, so that two guards never wait for each other.
 
+mod alike;
 mod lookup;
 mod overwrite;
 mod patch;

@@ -54,8 +54,7 @@ impl<'s> Guard<'s> {
     /// Whether anybody wants to know of changes: a reader of the journal, or a WATCH.
     #[inline(always)]
     pub(crate) fn is_heard(&self, event: Event) -> bool {
-        let engine = self.session.engine();
-        engine.journal().is_active() || event != Event::Quiet && engine.watches().is_any()
+        self.session.engine().is_heard(event)
     }
 
     /// To be called after a change: journal and watchers.

@@ -122,21 +122,29 @@ impl<'a> View<'a> {
         fetch: &Fetch,
         held: usize,
     ) -> Option<(Target<'a>, Segment<'a>, usize, usize)> {
-        let shard = Shard { words: self.words, at: fetch.shard_at };
-        let line = Line { words: self.words, at: fetch.line_at };
-        let is_there = fetch.item_at != 0
-            && fetch.shard_at == held
-            && line.version() == fetch.line_version
-            && line.reference(fetch.slot as usize) as usize * 8 == fetch.item_at
-            && shard.directory() == DirectoryWord(fetch.directory)
-            && self.words.u32_at(fetch.entry_at).load(Relaxed) == fetch.segment;
-        if !is_there {
+        if fetch.shard_at != held {
             return None;
         }
+        let (_, slot, _) = self.slot_fetched(fetch)?;
+        let shard = Shard { words: self.words, at: fetch.shard_at };
         let segment = Segment { words: self.words, at: fetch.segment as usize * 8 };
         let number = (fetch.line_at - segment.at) / LINE_BYTES;
         let shard_number = self.shard_number(fetch.hash);
         let target = Target { db, root: fetch.root, shard_number, shard };
-        Some((target, segment, number, fetch.slot as usize))
+        Some((target, segment, number, slot))
+    }
+
+    /// Under the shard's lock: the candidate's line, slot and reference, if they are what they were.
+    #[inline(always)]
+    pub fn slot_fetched(&self, fetch: &Fetch) -> Option<(Line<'a>, usize, u32)> {
+        let shard = Shard { words: self.words, at: fetch.shard_at };
+        let line = Line { words: self.words, at: fetch.line_at };
+        let (slot, item) = (fetch.slot as usize, (fetch.item_at / 8) as u32);
+        let is_there = item != 0
+            && line.version() == fetch.line_version
+            && line.reference(slot) == item
+            && shard.directory() == DirectoryWord(fetch.directory)
+            && self.words.u32_at(fetch.entry_at).load(Relaxed) == fetch.segment;
+        is_there.then_some((line, slot, item))
     }
 }

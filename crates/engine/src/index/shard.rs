@@ -56,8 +56,8 @@ impl DirectoryWord {
     /// The place of the entry for a hash whose shard bits were shifted out.
     #[inline(always)]
     pub fn entry_at(self, shifted_hash: u64) -> usize {
-        // A depth of 0 would shift by 64.
-        let index = (shifted_hash >> 1) >> (63 - (self.depth() & 31));
+        // A depth of 0 would shift by 64. A depth is no more than 22, so that the mask is the processor's own.
+        let index = (shifted_hash >> 1) >> (63u32.wrapping_sub(self.depth()) & 63);
         self.at() + DIRECTORY_HEADER_BYTES + 4 * index as usize
     }
 

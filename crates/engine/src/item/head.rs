@@ -199,12 +199,32 @@ pub(crate) struct PlainHead {
 }
 
 impl PlainHead {
+    /// Where the key of a narrow item begins.
+    pub const NARROW_KEY_AT: usize = 4;
+
+    /// The header of a narrow item. `None`: the item is too long for one.
+    #[inline(always)]
+    pub fn narrow(key_len: usize, value_len: usize) -> Option<PlainHead> {
+        if key_len | value_len > 255 {
+            return None;
+        }
+        let word = (key_len as u64) << 16 | (value_len as u64) << 24;
+        let key_at = Self::NARROW_KEY_AT;
+        Some(PlainHead { word, key_at, size: key_at + key_len + value_len })
+    }
+
+    /// Whether an item's first word begins with this header, which is a narrow one: kind, encoding,
+    /// flags and both lengths are the same.
+    #[inline(always)]
+    pub fn is_of(&self, word: u64) -> bool {
+        word as u32 == self.word as u32
+    }
+
     /// As [`Head::plan`], with fewer cases.
     #[inline(always)]
     pub fn plan(key_len: usize, value_len: usize) -> PlainHead {
-        if key_len <= 255 && value_len <= 255 {
-            let word = (key_len as u64) << 16 | (value_len as u64) << 24;
-            return PlainHead { word, key_at: 4, size: 4 + key_len + value_len };
+        if let Some(head) = Self::narrow(key_len, value_len) {
+            return head;
         }
         let head = Head::plan(Encoding::Bytes, key_len, value_len, false, false);
         PlainHead { word: head.word(), key_at: head.key_at, size: head.size() }

@@ -48,9 +48,9 @@ pub(crate) fn write_plain_item(
     fence(Ordering::Release);
     #[cfg(all(target_arch = "x86_64", not(any(miri, shuttle, loom))))]
     {
-        words.u64_at(at).store(head.word, Relaxed);
-        words.store_unaligned(at + head.key_at, key);
-        words.store_unaligned(at + head.key_at + key.len(), value);
+        words.u64_in(at, 0).store(head.word, Relaxed);
+        words.store_unaligned_in(at, head.key_at, key);
+        words.store_unaligned_in(at, head.key_at + key.len(), value);
     }
     #[cfg(not(all(target_arch = "x86_64", not(any(miri, shuttle, loom)))))]
     {

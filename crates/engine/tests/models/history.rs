@@ -168,16 +168,28 @@ pub fn make(session: &Session, step: &Step, number: usize) {
             let key = engine.key(name.as_bytes());
             let value = value(name, number, *len);
             let put = Put::plain(Value::Bytes(&value));
-            // Both ways of a store: by itself, and as one of a batch.
-            if number.is_multiple_of(2) {
-                session.write(*db, &key, NOW).put(*db, &key, &put).expect("memory");
-            } else {
+            let fetch = || {
                 let mut fetches = Vec::new();
                 session.fetch_line(*db, key.hash(), &mut fetches);
                 session.fetch_items(&mut fetches);
-                let fetch = fetches[0];
-                let mut guard = session.write_fetched(*db, &key, &fetch, NOW);
-                guard.put_fetched(*db, &key, &fetch, &put).expect("memory");
+                fetches[0]
+            };
+            // All ways of a store: by itself and as one of a batch, in one piece and by a guard.
+            match number % 4 {
+                0 => {
+                    session.write(*db, &key, NOW).put(*db, &key, &put).expect("memory");
+                }
+                1 => {
+                    let fetch = fetch();
+                    let mut guard = session.write_fetched(*db, &key, &fetch, NOW);
+                    guard.put_fetched(*db, &key, &fetch, &put).expect("memory");
+                }
+                2 => {
+                    session.set(*db, &key, &value, NOW).expect("memory");
+                }
+                _ => {
+                    session.set_fetched(*db, &key, &fetch(), &value, NOW).expect("memory");
+                }
             }
         }
         Step::Packed(db, name, len) => {

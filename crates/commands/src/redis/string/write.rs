@@ -6,7 +6,7 @@ use crate::redis::expiry::{Base, Expiry, Unit, positive_deadline};
 use crate::redis::number::value;
 use crate::redis::row::{Call, Outcome};
 use crate::redis::string::string;
-use dolium_engine::{Db, Deadline, Event, Found, Guard, Key, Put};
+use dolium_engine::{Db, Deadline, Event, Found, Guard, Key, Put, Value};
 use dolium_protocol::resp::{Args, RespWriter, Version};
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -45,9 +45,13 @@ pub fn set(ctx: &mut Context<'_>, call: &Call<'_>) -> Outcome {
     let (key, text) = (call.key(), call.args.arg(2));
     if call.args.len() == 3 {
         ctx.make_room(key.bytes().len() + text.len())?;
-        let mut guard = ctx.session.write(ctx.client.db, &key, ctx.now);
-        guard.put(ctx.client.db, &key, &Put::plain(value(text)))?;
-        drop(guard);
+        match value(text) {
+            Value::Bytes(bytes) => ctx.session.set(ctx.client.db, &key, bytes, ctx.now)?,
+            value => {
+                let mut guard = ctx.session.write(ctx.client.db, &key, ctx.now);
+                guard.put(ctx.client.db, &key, &Put::plain(value))?
+            }
+        };
         ctx.reply().ok();
         return Ok(());
     }

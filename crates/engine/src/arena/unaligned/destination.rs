@@ -11,7 +11,7 @@ const STREAM_BYTES_MIN: usize = 32 << 10;
 
 /// A place in the arena that the caller owns.
 #[derive(Clone, Copy)]
-pub(super) struct Destination<'a> {
+pub(in crate::arena) struct Destination<'a> {
     at: *mut u8,
     len: usize,
     _words: PhantomData<&'a Words>,
@@ -21,14 +21,14 @@ impl<'a> Destination<'a> {
     /// # Safety
     /// `at` must be the start of `len` bytes of a block that the caller owns for as long as the lifetime.
     #[inline(always)]
-    pub(super) unsafe fn new(at: *mut u8, len: usize) -> Destination<'a> {
+    pub(in crate::arena) unsafe fn new(at: *mut u8, len: usize) -> Destination<'a> {
         Destination { at, len, _words: PhantomData }
     }
 
     /// Stores all of `bytes`, of which there are as many as there is room. Up to 128 bytes there is
     /// no loop, as in `Source::copy_to`.
     #[inline(always)]
-    pub(super) fn store(self, bytes: &[u8]) {
+    pub(in crate::arena) fn store(self, bytes: &[u8]) {
         let len = bytes.len();
         if len >= 16 {
             if len <= 32 {

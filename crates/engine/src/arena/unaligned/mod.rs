@@ -19,7 +19,7 @@ mod source;
 
 use super::bytes::Frame;
 use super::words::Words;
-use destination::Destination;
+pub(super) use destination::Destination;
 pub(super) use source::Source;
 use std::mem::MaybeUninit;
 
