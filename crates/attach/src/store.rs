@@ -150,15 +150,15 @@ impl Store {
         mut visit: impl FnMut(usize, Option<&[u8]>),
     ) -> Result<(), Error> {
         let reader = &self.shared.reader;
-        let mut value = Vec::new();
+        let mut long = Vec::new();
         for (batch, some) in keys.chunks(Reader::BATCH_KEYS).enumerate() {
             let first = batch * Reader::BATCH_KEYS;
             let mut failure = None;
             reader.get_batch(
                 self.db,
                 some,
-                self.clock.now(),
-                &mut value,
+                || self.clock.now(),
+                &mut long,
                 |number, read| match read {
                     Ok(value) => visit(first + number, value),
                     Err(Contended) => match self.asked_for(some[number].as_ref()) {

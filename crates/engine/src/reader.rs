@@ -10,10 +10,10 @@ use crate::arena::layout::{SHARDS_AT, SHARDS_MAX};
 use crate::arena::{ArenaError, ArenaView, Mem};
 use crate::engine::ROOTS_AT;
 use crate::hash::Hasher;
-use crate::index::batch::{BATCH_KEYS, TOGETHER};
+use crate::index::batch::BATCH_KEYS;
 use crate::index::read::{Contended, View};
+use crate::index::together::Batch;
 use crate::index::typical::TypicalBytes;
-use crate::item::Item;
 use crate::scan::{Cursor, visit_places};
 use crate::sync::atomics::Ordering::Relaxed;
 use crate::sync::atomics::spin_turn;
@@ -41,7 +41,9 @@ pub struct Reader {
     hasher: Hasher,
     shard_bits: u32,
     databases: u16,
+    /// Of the items of batches, and of those that were read one by one.
     typical_bytes: TypicalBytes,
+    typical_item: TypicalBytes,
 }
 
 impl Reader {
@@ -61,6 +63,7 @@ impl Reader {
             shard_bits: shards.trailing_zeros(),
             databases: databases as u16,
             typical_bytes: TypicalBytes::default(),
+            typical_item: TypicalBytes::default(),
             arena,
         })
     }
@@ -125,7 +128,7 @@ impl Reader {
         out: &mut Vec<u8>,
     ) -> Result<Copied, Contended> {
         let start = out.len();
-        let read = self.view().read_plain(db, key, |item| {
+        let read = self.view().read_plain(db, key, &self.typical_item, |item| {
             item.copy_value(0, out);
             item.head.value_len
         });
@@ -146,7 +149,7 @@ impl Reader {
         out: &mut Vec<u8>,
     ) -> Result<Copied, Contended> {
         let start = out.len();
-        let read = self.read_string(db, key, now, |item, int| {
+        let read = self.view().read_string(db, key, now, |item, int| {
             out.truncate(start);
             item.copy_value(int, out);
             out.len() - start
@@ -168,7 +171,8 @@ impl Reader {
         now: impl Fn() -> Millis,
         room: &mut [MaybeUninit<u8>],
     ) -> Result<Copied, Contended> {
-        let read = self.view().read_plain(db, key, |item| item.copy_value_to(0, room));
+        let read =
+            self.view().read_plain(db, key, &self.typical_item, |item| item.copy_value_to(0, room));
         if let Some(len) = read {
             return Ok(Copied::Value(len));
         }
@@ -184,29 +188,7 @@ impl Reader {
         now: impl Fn() -> Millis,
         room: &mut [MaybeUninit<u8>],
     ) -> Result<Copied, Contended> {
-        self.read_string(db, key, now, |item, int| item.copy_value_to(int, room))
-    }
-
-    /// Calls `copy` with a string and its integer, once for each attempt, for the length of its value.
-    #[inline(always)]
-    fn read_string(
-        &self,
-        db: Db,
-        key: &Key<'_>,
-        now: impl Fn() -> Millis,
-        mut copy: impl FnMut(&Item<'_>, i64) -> usize,
-    ) -> Result<Copied, Contended> {
-        self.view().read(db, key, |hit| {
-            let Some(hit) = hit.filter(|hit| !hit.item.head.has_ttl() || !hit.item.is_due(now()))
-            else {
-                return Copied::NoKey;
-            };
-            if !hit.item.head.is_string() {
-                return Copied::OtherKind;
-            }
-            let int = if hit.item.head.is_int() { hit.item.int() } else { 0 };
-            Copied::Value(copy(&hit.item, int))
-        })
+        self.view().read_string(db, key, now, |item, int| item.copy_value_to(int, room))
     }
 
     /// As [`crate::Session::get_range`]. After [`Contended`] `out` is as it was.
@@ -236,62 +218,19 @@ impl Reader {
     pub const BATCH_KEYS: usize = BATCH_KEYS;
 
     /// Reads up to [`Reader::BATCH_KEYS`] keys, whose lines and items are fetched all at once, and
-    /// hands each value to `visit` in order, through `value`. A key that is no string has none.
+    /// hands each value to `visit` in order; one that is not short goes through `long`. A key that is no string
+    /// has none. `now` is asked only of items with a deadline.
     #[inline]
     pub fn get_batch<K: AsRef<[u8]>>(
         &self,
         db: Db,
         keys: &[K],
-        now: Millis,
-        value: &mut Vec<u8>,
-        mut visit: impl FnMut(usize, Result<Option<&[u8]>, Contended>),
+        now: impl Fn() -> Millis,
+        long: &mut Vec<u8>,
+        visit: impl FnMut(usize, Result<Option<&[u8]>, Contended>),
     ) {
-        let keys = &keys[..keys.len().min(BATCH_KEYS)];
-        let view = self.view();
-        let root = view.root_of(db);
-        let mut fetches = [const { MaybeUninit::uninit() }; BATCH_KEYS];
-        for (fetches, keys) in fetches.chunks_mut(TOGETHER).zip(keys.chunks(TOGETHER)) {
-            for (fetch, key) in fetches.iter_mut().zip(keys) {
-                fetch.write(view.fetch_line(root, self.hasher.hash(key.as_ref())));
-            }
-            // SAFETY: one fetch was written for each of these keys.
-            view.ask_for_lines(unsafe { fetches[..keys.len()].assume_init_ref() });
-        }
-        // SAFETY: one fetch was written for each key.
-        let fetches = unsafe { fetches[..keys.len()].assume_init_mut() };
-        view.fetch_items(fetches, &self.typical_bytes);
-        for (number, (fetch, key)) in fetches.iter().zip(keys).enumerate() {
-            view.fetch_near(fetches, number, &self.typical_bytes);
-            value.clear();
-            let bytes = key.as_ref();
-            // Written twice, for the compiler to know of the first all that is constant about it.
-            let read = if let Some(item) = view.plain_candidate(fetch) {
-                view.read_candidate(db, fetch, bytes, item, |met| {
-                    met.item.copy_value(0, value);
-                    true
-                })
-            } else if let Some(item) = view.wide_candidate(fetch) {
-                view.read_candidate(db, fetch, bytes, item, |met| {
-                    let is_there = !met.item.is_due(now);
-                    if is_there {
-                        met.item.copy_value(0, value);
-                    }
-                    is_there
-                })
-            } else {
-                None
-            };
-            match read {
-                Some(is_there) => visit(number, Ok(is_there.then_some(value))),
-                None => {
-                    value.clear();
-                    let key = Key::from_parts(bytes, fetch.hash());
-                    let found = self.get(db, &key, now, value, |_, _| ());
-                    let is_string = |found: Found| found.kind == Kind::String;
-                    visit(number, found.map(|f| f.is_some_and(is_string).then_some(&value[..])));
-                }
-            }
-        }
+        let batch = Batch { db, hasher: &self.hasher, typical: &self.typical_bytes };
+        self.view().read_together(batch, keys, now, long, visit);
     }
 
     /// What there is to know but the bytes.

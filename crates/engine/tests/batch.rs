@@ -30,10 +30,16 @@ fn put(session: &Session, key: &str, value: Value<'_>, deadline: Deadline) {
 fn in_batches(reader: &Reader, keys: &[String], now: u64) -> Vec<Option<Vec<u8>>> {
     let (mut all, mut value) = (Vec::new(), Vec::new());
     for some in keys.chunks(Reader::BATCH_KEYS) {
-        reader.get_batch(Db(0), some, now, &mut value, |number, read| {
-            assert_eq!(number, all.len() % Reader::BATCH_KEYS);
-            all.push(read.unwrap().map(<[u8]>::to_vec));
-        });
+        reader.get_batch(
+            Db(0),
+            some,
+            || now,
+            &mut value,
+            |number, read| {
+                assert_eq!(number, all.len() % Reader::BATCH_KEYS);
+                all.push(read.unwrap().map(<[u8]>::to_vec));
+            },
+        );
     }
     all
 }

@@ -73,10 +73,16 @@ fn every_length_is_stored_and_read_whole() {
             }
         }
         let (mut out, mut seen) = (Vec::new(), 0);
-        reader.get_batch(DB, &names, 1, &mut out, |number, read| {
-            assert!(read.unwrap() == Some(&values[number][..]), "{length}");
-            seen += 1;
-        });
+        reader.get_batch(
+            DB,
+            &names,
+            || 1,
+            &mut out,
+            |number, read| {
+                assert!(read.unwrap() == Some(&values[number][..]), "{length}");
+                seen += 1;
+            },
+        );
         assert_eq!(seen, names.len());
         for name in &names {
             let key = engine.key(name);

@@ -205,6 +205,12 @@ impl<'a> Mem<'a> {
         self.source_in(at, offset, bytes.len()).is(bytes)
     }
 
+    /// A bit for each of the sixteen bytes at `at` that is `byte`.
+    #[inline(always)]
+    pub fn equal_bytes(self, at: usize, byte: u8) -> u32 {
+        self.source_in(at, 0, 16).equal16(byte)
+    }
+
     #[inline(always)]
     pub fn copy_out_in(self, at: usize, offset: usize, len: usize, out: &mut Vec<u8>) {
         self.source_in(at, offset, len).append_to(out);

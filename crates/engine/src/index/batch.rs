@@ -29,7 +29,7 @@ pub(crate) const TOGETHER: usize = 16;
 /// How many keys before its turn a key's item is asked for once more.
 const NEAR_KEYS: usize = 4;
 /// How much of an item is asked for at first: of 64 items at once more would not stay.
-const FIRST_BYTES: usize = 256;
+pub(super) const FIRST_BYTES: usize = 256;
 /// Longer items are not read on the short way: their lengths want a look before they are copied.
 pub(super) const PLAIN_BYTES_MAX: usize = 2048;
 // Who reads on the short way need not ask whether a value is to be leased.
@@ -202,7 +202,7 @@ impl<'a> View<'a> {
         }
         let (mut items, mut sum, mut longest) = (0, 0, 0);
         for fetch in fetches {
-            if let Some(bytes) = self.fetch_rest(fetch, typical.get()) {
+            if let Some(bytes) = self.fetch_rest(fetch.item_at, typical.get()) {
                 items += 1;
                 sum += bytes;
                 longest = longest.max(bytes);
@@ -213,14 +213,14 @@ impl<'a> View<'a> {
 
     /// The same for one of its keys. Returns how long the item is, if there is one.
     #[inline(always)]
-    fn fetch_rest(&self, fetch: &Fetch, bytes: usize) -> Option<usize> {
-        if fetch.item_at == 0 {
+    pub(super) fn fetch_rest(&self, item_at: usize, bytes: usize) -> Option<usize> {
+        if item_at == 0 {
             return None;
         }
-        let item = Item::at(self.words, fetch.item_at)?;
+        let item = Item::at(self.words, item_at)?;
         let size = item.head.size().min(PLAIN_BYTES_MAX);
-        let mut at = (fetch.item_at + bytes) | 63;
-        while at < fetch.item_at + size {
+        let mut at = (item_at + bytes) | 63;
+        while at < item_at + size {
             at += 1;
             self.words.prefetch(at);
             at += 63;

@@ -39,6 +39,19 @@ pub(crate) fn tag_of(hash: u64) -> u8 {
     if tag == 0 { 1 } else { tag }
 }
 
+/// The stash line of a line of this version; 0 = none.
+#[inline(always)]
+pub(crate) fn stash_of(version: u32) -> usize {
+    ((u64::from(version) & STASH_MASK) >> STASH_SHIFT) as usize
+}
+
+/// Of a bit for each byte of a line's first two words, those that are of tags: of bytes 4 to 13.
+#[cfg(all(target_arch = "x86_64", not(miri)))]
+#[inline(always)]
+fn tags_of(bytes: u32) -> u32 {
+    bytes >> 4 & ((1 << SLOTS) - 1)
+}
+
 /// The two words of a line that a lookup needs, as loaded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct LineTags {
@@ -71,9 +84,7 @@ impl LineTags {
     #[inline(always)]
     pub fn matches(&self, tag: u8) -> u32 {
         // SAFETY: it asks for SSE2, which every processor of this architecture has.
-        let equal = unsafe { equal_bytes(self.word0, self.word1, tag) };
-        // Bytes 4 to 13 of the two words are the tags.
-        equal >> 4 & ((1 << SLOTS) - 1)
+        tags_of(unsafe { equal_bytes(self.word0, self.word1, tag) })
     }
 
     /// The same without the processor's help.
@@ -147,6 +158,19 @@ impl<'a> Line<'a> {
         let word0 = self.words.u64_in(self.at, 0).load(Acquire);
         let word1 = self.words.u64_in(self.at, 8).load(Acquire);
         LineTags { word0, word1 }
+    }
+
+    /// The version, and a bit for each slot whose tag is `tag`. The version is loaded first: a tag that is
+    /// seen was there at that version or is newer, as with `load`.
+    #[inline(always)]
+    pub fn matches(&self, tag: u8) -> (u32, u32) {
+        // Acquire as in `load`.
+        let version = (self.words.u64_in(self.at, 0).load(Acquire) & VERSION_MASK) as u32;
+        #[cfg(all(target_arch = "x86_64", not(any(miri, shuttle, loom))))]
+        let matches = tags_of(self.words.equal_bytes(self.at, tag));
+        #[cfg(not(all(target_arch = "x86_64", not(any(miri, shuttle, loom)))))]
+        let matches = self.load().matches(tag);
+        (version, matches)
     }
 
     #[inline(always)]

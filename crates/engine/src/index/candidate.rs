@@ -19,7 +19,7 @@ use crate::index::shard::{DirectoryWord, Shard};
 use crate::item::Item;
 use crate::sync::atomics::Ordering::{Acquire, Relaxed};
 use crate::sync::atomics::fence;
-use crate::verbs::{Db, Key};
+use crate::verbs::Db;
 
 /// A plain item that pass 3 has met, and its byte in the index.
 #[derive(Clone, Copy)]
@@ -80,26 +80,6 @@ impl<'a> View<'a> {
             && step!(Root, self.root_of(db) == fetch.root)
             && shard.several() == fetch.several;
         holds.then_some(result)
-    }
-
-    /// All passes for one key: a read of the commonest form, tried once. `None`: go the long way; what
-    /// `visit` did is void.
-    #[inline(always)]
-    pub fn read_plain<R>(
-        &self,
-        db: Db,
-        key: &Key<'_>,
-        visit: impl FnOnce(&Item<'a>) -> R,
-    ) -> Option<R> {
-        let mut fetch = self.fetch_line(self.root_of(db), key.hash);
-        if self.look_at_home(&mut fetch) {
-            self.look_at_stash(&mut fetch);
-        }
-        // Most items straddle two lines, and where the value is, is known only from the first:
-        // without this the second miss would wait for the first.
-        self.prefetch_rest(fetch.item_at, 0);
-        let item = self.plain_candidate(&fetch)?;
-        self.read_candidate(db, &fetch, key.bytes, item, |met| visit(&met.item))
     }
 
     // ---- for a writer ----

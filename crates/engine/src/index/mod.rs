@@ -11,6 +11,8 @@ pub(crate) mod read;
 pub(crate) mod segment;
 pub(crate) mod shard;
 mod split;
+pub(crate) mod together;
+mod trail;
 pub(crate) mod typical;
 
 pub(crate) use grow::directory_bytes;

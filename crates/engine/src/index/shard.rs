@@ -89,6 +89,12 @@ impl<'a> Shard<'a> {
         self.words.u64_in(self.at, 64).store(word.0, Release);
     }
 
+    /// Asks for the line that readers look at.
+    #[inline(always)]
+    pub fn prefetch(&self) {
+        self.words.prefetch(self.at + 64);
+    }
+
     #[inline(always)]
     pub fn several(&self) -> u64 {
         self.words.u64_in(self.at, 72).load(Acquire)

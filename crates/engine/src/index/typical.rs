@@ -21,6 +21,8 @@ pub(crate) struct TypicalBytes {
 impl TypicalBytes {
     /// No more than this is asked for before an item's own header has been seen.
     const MAX: u32 = 1024;
+    /// Of a single item: what a read may wait for beyond that is little beside the copy.
+    const SAMPLE_MAX: u32 = 256;
     /// So many batches in a row are not looked at: some hundred keys that come a little later, should
     /// their items be longer all at once. An even number: of two sorts of batches that take turns, both
     /// are looked at.
@@ -29,6 +31,16 @@ impl TypicalBytes {
     #[inline(always)]
     pub fn get(&self) -> usize {
         self.bytes.load(Relaxed) as usize
+    }
+
+    /// One item of many has taken so many bytes. Readers of one key go by the last of these: an average would
+    /// be a store each time.
+    #[inline(always)]
+    pub fn sample(&self, bytes: usize) {
+        let bytes = (bytes as u32).min(Self::SAMPLE_MAX);
+        if self.bytes.load(Relaxed) != bytes {
+            self.bytes.store(bytes, Relaxed);
+        }
     }
 
     /// Whether the next batch need not be looked at.

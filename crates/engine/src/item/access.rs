@@ -45,6 +45,16 @@ impl<'a> Item<'a> {
         words.may_load(at, head.size()).then_some(Item { words, at, head })
     }
 
+    /// The same, if its key is of this length.
+    #[inline(always)]
+    pub fn plain_of(words: Mem<'a>, at: usize, key_len: usize) -> Option<Item<'a>> {
+        if !words.may_load(at, 8) {
+            return None;
+        }
+        let head = Head::parse_plain_of(words.u64_at(at).load(Relaxed), key_len)?;
+        words.may_load(at, head.size()).then_some(Item { words, at, head })
+    }
+
     #[inline(always)]
     fn load(&self, offset: usize) -> u64 {
         self.words.u64_in(self.at, offset).load(Relaxed)

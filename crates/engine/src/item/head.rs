@@ -108,6 +108,16 @@ impl Head {
         })
     }
 
+    /// As `parse_plain`, if the key's length is this one: one comparison says both, and what lies behind the
+    /// key is found before the header has come.
+    #[inline(always)]
+    pub fn parse_plain_of(word: u64, key_len: usize) -> Option<Head> {
+        if word & 0x00ff_ffdf != (key_len as u64) << 16 {
+            return None;
+        }
+        Some(Head { key_len, ..Head::parse_plain(word)? })
+    }
+
     pub fn word(&self) -> u64 {
         let low = u64::from(self.kind_code)
             | u64::from(self.encoding_code) << 4
@@ -263,6 +273,10 @@ mod tests {
                         assert_eq!(Head::parse(head.word()), head);
                         let is_plain = encoding != Encoding::Int && !head.is_wide();
                         assert_eq!(Head::parse_plain(head.word()), is_plain.then_some(head));
+                        let plain_of = |len| Head::parse_plain_of(head.word(), len);
+                        assert_eq!(plain_of(key_len), is_plain.then_some(head));
+                        assert_eq!(plain_of(key_len ^ 1), None);
+                        assert_eq!(plain_of(key_len + 256), None);
                     }
                 }
             }

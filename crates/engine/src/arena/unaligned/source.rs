@@ -3,7 +3,7 @@
 use super::super::bytes::Frame;
 use super::super::words::Words;
 use core::arch::asm;
-use core::arch::x86_64::__m128i;
+use core::arch::x86_64::{__m128i, _mm_cmpeq_epi8, _mm_movemask_epi8, _mm_set1_epi8};
 use std::marker::PhantomData;
 use std::mem::MaybeUninit;
 
@@ -17,8 +17,21 @@ pub(in crate::arena) struct Source<'a> {
 
 /// Loads and stores at a constant distance, which is part of the instruction.
 impl<'a> Source<'a> {
+    /// A bit for each of the first sixteen bytes that is `byte`.
+    #[inline(always)]
+    pub(in crate::arena) fn equal16(self, byte: u8) -> u32 {
+        // SAFETY: it asks for SSE2, which every processor of this architecture has.
+        unsafe { equal_bytes(self.load_register_at::<0>(), byte) }
+    }
+
     #[inline(always)]
     fn load16_at<const FROM: usize>(self) -> [u8; 16] {
+        // SAFETY: both are sixteen bytes for which every bit pattern is valid.
+        unsafe { std::mem::transmute::<__m128i, [u8; 16]>(self.load_register_at::<FROM>()) }
+    }
+
+    #[inline(always)]
+    fn load_register_at<const FROM: usize>(self) -> __m128i {
         debug_assert!(FROM + 16 <= self.len);
         let value: __m128i;
         // SAFETY: reads 16 bytes of the mapping, which reserves them; it writes a
@@ -28,8 +41,7 @@ impl<'a> Source<'a> {
                 at = in(reg) self.at, from = const FROM,
                 options(readonly, nostack, preserves_flags));
         }
-        // SAFETY: both are sixteen bytes for which every bit pattern is valid.
-        unsafe { std::mem::transmute::<__m128i, [u8; 16]>(value) }
+        value
     }
 
     #[inline(always)]
@@ -184,6 +196,12 @@ impl<'a> Source<'a> {
         }
         different == 0
     }
+}
+
+#[target_feature(enable = "sse2")]
+#[inline]
+fn equal_bytes(bytes: __m128i, byte: u8) -> u32 {
+    _mm_movemask_epi8(_mm_cmpeq_epi8(bytes, _mm_set1_epi8(byte as i8))) as u32
 }
 
 /// Writes all of `room`, which is as long as the source. Up to 128 bytes there is no loop: as many
