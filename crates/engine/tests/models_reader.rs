@@ -10,29 +10,10 @@ use dolium_engine::Db;
 use dolium_engine::sync::modelled::Fault;
 use models::history::Step::*;
 use models::run::{check, must_fail};
-use models::scene::{Scene, engine};
-use std::sync::OnceLock;
+use models::scene::{Scene, crowd, engine};
 
 const A: Db = Db(0);
 const B: Db = Db(1);
-
-/// Keys that share shard and home line, so that they fill it and then its stash line.
-fn crowd() -> &'static [&'static str] {
-    static CROWD: OnceLock<Vec<&'static str>> = OnceLock::new();
-    CROWD.get_or_init(|| {
-        let engine = dolium_engine::sync::modelled::quietly(engine);
-        let home = |hash: u64| ((hash & 0xffff_ffff) * 5) >> 32;
-        (0..)
-            .map(|n| format!("crowd{n:03}"))
-            .filter(|name| {
-                let hash = engine.key(name.as_bytes()).hash();
-                hash >> 63 == 0 && home(hash) == 2
-            })
-            .take(24)
-            .map(|name| &*name.leak())
-            .collect()
-    })
-}
 
 fn replace() -> Scene {
     Scene {

@@ -94,6 +94,21 @@ impl History {
         moment
     }
 
+    /// As `moment_of`, for the value of one key, whatever its deadline.
+    pub fn moment_of_value(
+        &self,
+        floor: usize,
+        key: (u16, &'static str),
+        seen: Option<&[u8]>,
+    ) -> usize {
+        let begun = self.begun.load(SeqCst);
+        let value_at = |at: &usize| self.after[*at].get(&key).map(|held| &held.0[..]);
+        (floor..=begun).find(|at| value_at(at) == seen).unwrap_or_else(|| {
+            let seen = seen.map(String::from_utf8_lossy);
+            panic!("steps {floor}..={begun}: {key:?} never was {seen:?}")
+        })
+    }
+
     /// As `moment_of`, for the whole store.
     pub fn moment_of_all(&self, floor: usize, seen: &Contents) -> usize {
         let begun = self.begun.load(SeqCst);

@@ -3,7 +3,7 @@
 use super::history::{Held, History, NOW, Step, make};
 use dolium_engine::sync::modelled::quietly;
 use dolium_engine::*;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 pub fn engine() -> Arc<Engine> {
     let options = EngineOptions {
@@ -14,6 +14,24 @@ pub fn engine() -> Arc<Engine> {
         ..EngineOptions::default()
     };
     Engine::create(options).expect("an arena")
+}
+
+/// Keys that share shard and home line, so that they fill it and then its stash line.
+pub fn crowd() -> &'static [&'static str] {
+    static CROWD: OnceLock<Vec<&'static str>> = OnceLock::new();
+    CROWD.get_or_init(|| {
+        let engine = quietly(engine);
+        let home = |hash: u64| ((hash & 0xffff_ffff) * 5) >> 32;
+        (0..)
+            .map(|n| format!("crowd{n:03}"))
+            .filter(|name| {
+                let hash = engine.key(name.as_bytes()).hash();
+                hash >> 63 == 0 && home(hash) == 2
+            })
+            .take(24)
+            .map(|name| &*name.leak())
+            .collect()
+    })
 }
 
 /// Makes the steps before anybody else is there.
@@ -89,6 +107,31 @@ fn read_fetched(
     *floor = history.moment_of(*floor, &[((db.0, name), held)]);
 }
 
+/// Reads of strings by the ways of an attached process: a batch, whose first passes may be older than the
+/// floor of any of its keys, and a read of each key.
+pub fn read_attached(
+    session: &Session,
+    history: &History,
+    floor: &mut usize,
+    db: Db,
+    names: &'static [&'static str],
+) {
+    *floor = history.done().max(*floor);
+    session.get_batch_as_attached(db, names, NOW, |number, read| {
+        // Who lost a thousand times asks the server.
+        if let Ok(value) = read {
+            *floor = history.moment_of_value(*floor, (db.0, names[number]), value);
+        }
+    });
+    for name in names {
+        *floor = history.done().max(*floor);
+        let key = session.engine().key(name.as_bytes());
+        if let Some(value) = session.copy_as_attached(db, &key) {
+            *floor = history.moment_of_value(*floor, (db.0, name), Some(&value));
+        }
+    }
+}
+
 /// What a model consists of.
 #[derive(Clone, Debug)]
 pub struct Scene {
@@ -101,9 +144,21 @@ pub struct Scene {
     pub turns: usize,
 }
 
+/// How a reader reads some keys, by what they were and from which moment on: it moves that on.
+type Read = fn(&Session, &History, &mut usize, Db, &'static [&'static str]);
+
 impl Scene {
     /// One schedule of the model.
     pub fn play(&self) {
+        self.play_with(read);
+    }
+
+    /// The same, read as an attached process reads.
+    pub fn play_attached(&self) {
+        self.play_with(read_attached);
+    }
+
+    fn play_with(&self, read: Read) {
         let (engine, history, sessions) = quietly(|| {
             let engine = engine();
             prepare(&engine, &self.before);
