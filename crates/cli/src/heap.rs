@@ -13,6 +13,7 @@
 
 use dolium_server::heap::{Heap, HeapUsage};
 use std::fmt::Debug;
+use std::sync::{Mutex, PoisonError};
 use tikv_jemalloc_ctl::stats_print::{Options, stats_print};
 use tikv_jemalloc_ctl::{Access, AsName, arenas, epoch, stats, version};
 
@@ -26,6 +27,9 @@ pub static SETTINGS: Option<&'static u8> = Some(
     &b"thp:never,metadata_thp:disabled,narenas:1,dirty_decay_ms:1000,muzzy_decay_ms:0,\
        oversize_threshold:0x40000000\0"[0],
 );
+
+/// As in the settings, in milliseconds.
+const DIRTY_DECAY_MS: isize = 1000;
 
 #[derive(Debug)]
 pub struct Jemalloc;
@@ -51,13 +55,15 @@ impl Heap for Jemalloc {
     }
 
     fn give_back(&self) {
+        // One at a time: who comes between the two times of another would leave the first one there.
+        static TURN: Mutex<()> = Mutex::new(());
+        let _turn = TURN.lock().unwrap_or_else(PoisonError::into_inner);
         for arena in 0..arenas::narenas::read().unwrap_or(0) {
             let name = format!("arena.{arena}.dirty_decay_ms\0");
             let name = name.as_str().name();
             // A time of nothing gives back at once. An arena that nobody has used has no time.
-            let time: tikv_jemalloc_ctl::Result<isize> = name.update(0);
-            if let Ok(ms) = time
-                && let Err(error) = name.write(ms)
+            if name.write(0isize).is_ok()
+                && let Err(error) = name.write(DIRTY_DECAY_MS)
             {
                 tracing::warn!(%error, "the heap gives back too eagerly from now on");
             }

@@ -6,6 +6,7 @@ mod served;
 use served::Served;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::os::unix::net::UnixStream;
+use std::time::{Duration, Instant};
 
 /// The bulk string with which the server answers.
 fn ask(served: &Served, words: &str) -> String {
@@ -58,4 +59,30 @@ fn the_settings_of_the_program_hold() {
     ] {
         assert!(report.contains(setting), "{setting} does not hold:\n{report}");
     }
+}
+
+#[test]
+fn free_memory_goes_back_although_somebody_asks_now_and_then() {
+    let served = Served::start(&[]);
+    let half = format!("*3\r\n$3\r\nSET\r\n$1\r\nk\r\n$1000000\r\n{}", "x".repeat(900_000));
+    let clients: Vec<UnixStream> = (0..30)
+        .map(|_| {
+            let client = UnixStream::connect(served.redis_path()).expect("it listens");
+            (&client).write_all(half.as_bytes()).expect("it reads");
+            client
+        })
+        .collect();
+    let resident = || field(&ask(&served, "INFO memory"), "heap_resident");
+    let wait_for = |what: &str, is_so: &dyn Fn(f64) -> bool| {
+        let begun = Instant::now();
+        while !is_so(resident()) {
+            assert!(begun.elapsed() < Duration::from_secs(20), "{what}: {}", resident());
+            std::thread::sleep(Duration::from_millis(200));
+        }
+    };
+    wait_for("received", &|bytes| bytes > 20e6);
+    drop(clients);
+    wait_for("given back", &|bytes| bytes < 16e6);
+    let report = ask(&served, "MEMORY MALLOC-STATS");
+    assert!(report.contains("opt.dirty_decay_ms: 1000"), "{report}");
 }

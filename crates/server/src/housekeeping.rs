@@ -1,7 +1,7 @@
 //! The thread that works when nobody asks: expiry, memory ahead of need, pauses, statistics.
 //!
 //! ```text
-//!   every 1 s       idle clients, rates, peak memory, the free heap back to the system when nobody asks
+//!   every 1 s       idle clients, rates, peak memory, the free heap back to the system when few ask
 //!   every 1/hz s    maintenance, at most a quarter of the time between
 //!   every 5 ms      the same while memory grows fast or work is left over
 //!   now and then    a huge page in place of small ones, a thousandth of the time, or a 200th when idle
@@ -32,6 +32,10 @@ const COLLAPSE_ONE_IN: u64 = 1000;
 /// The same when nobody has asked for [`IDLE_MS`]. The core may be another process's as well.
 const COLLAPSE_ONE_IN_IDLE: u64 = 200;
 const IDLE_MS: u64 = 1_000;
+/// Commands of a second below which the heap's allocator is too seldom called to give back by itself.
+const QUIET_COMMANDS: u64 = 1_000;
+/// Free bytes of the heap that are left to it then; what describes its pages counts with them.
+const FREE_BYTES_KEPT: u64 = 8 << 20;
 const LATENCY_EVENT: &str = "expire-cycle";
 
 pub fn run(server: Arc<Server>, session: Session) {
@@ -146,8 +150,6 @@ struct Rates {
     commands: u64,
     bytes_in: u64,
     bytes_out: u64,
-    /// Commands when the heap last gave back what was free.
-    given_back_at: u64,
 }
 
 impl Rates {
@@ -160,7 +162,6 @@ impl Rates {
             commands: sum(|t| &t.commands),
             bytes_in: sum(|t| &t.bytes_in),
             bytes_out: sum(|t| &t.bytes_out),
-            given_back_at: 0,
         }
     }
 
@@ -170,7 +171,7 @@ impl Rates {
         if ms < 1000 {
             return;
         }
-        let mut now = Rates::new(server);
+        let now = Rates::new(server);
         // After CONFIG RESETSTAT the counters are below what they were.
         let rate = |new: u64, old: u64| new.saturating_sub(old) * 1000 / ms;
         let sampled = &server.statistics.sampled;
@@ -179,11 +180,12 @@ impl Rates {
         sampled.out_per_s.store(rate(now.bytes_out, self.bytes_out), Relaxed);
         let used = server.engine.memory().committed + server.buffers.used();
         sampled.peak_bytes.fetch_max(used, Relaxed);
-        now.given_back_at = self.given_back_at;
-        // An allocator that nobody calls does not notice that time passes.
-        if now.commands == self.commands && now.commands != self.given_back_at {
-            server.config.heap.give_back();
-            now.given_back_at = now.commands;
+        // An allocator that is seldom called does not notice that time passes.
+        if now.commands.saturating_sub(self.commands) < QUIET_COMMANDS {
+            let heap = server.config.heap.usage();
+            if heap.resident.saturating_sub(heap.active) > FREE_BYTES_KEPT {
+                server.config.heap.give_back();
+            }
         }
         *self = now;
         if !server.clients.is_empty() {
