@@ -112,11 +112,22 @@ impl Engine {
         if state.running.load(Relaxed) {
             return None;
         }
-        let held = self.lock_all();
+        let (held, position, roots) = loop {
+            let held = self.lock_all();
+            // Somebody may open a database only now and write to it without these locks. If his change
+            // is before the position, the database is seen to be open here.
+            let position = self.journal().position(self.mem());
+            let roots: Vec<u32> = (0..64).filter(|&root| self.is_open(root)).collect();
+            let is_held =
+                |&root: &u32| held.binary_search(&self.view().shard_at(root, 0).at).is_ok();
+            if roots.iter().all(is_held) {
+                break (held, position, roots);
+            }
+            self.unlock_several(&held);
+        };
         let cut = if state.running.load(Relaxed) {
             None
         } else {
-            let roots: Vec<u32> = (0..64).filter(|&root| self.is_open(root)).collect();
             let mut databases = vec![None; 64];
             for db in 0..self.databases() {
                 databases[self.view().root_of(Db(db)) as usize] = Some(Db(db));
@@ -126,14 +137,7 @@ impl Engine {
             state.number.fetch_add(1, Relaxed);
             // Relaxed would do: writers look at it under a lock that is held here.
             state.running.store(true, Release);
-            Some(Cut {
-                engine: self.clone(),
-                position: self.journal().position(self.mem()),
-                roots,
-                root: 0,
-                shard: 0,
-                prefix: 0,
-            })
+            Some(Cut { engine: self.clone(), position, roots, root: 0, shard: 0, prefix: 0 })
         };
         self.unlock_several(&held);
         cut

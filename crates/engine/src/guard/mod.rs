@@ -176,6 +176,10 @@ impl<'s> Guard<'s> {
         matches!(self.held, Held::One(_))
     }
 
+    fn is_transaction(&self) -> bool {
+        matches!(self.held, Held::Transaction)
+    }
+
     /// Whether this guard, or the transaction it is part of, holds a shard.
     fn holds(&self, shard: Shard<'_>) -> bool {
         match &self.held {

@@ -12,7 +12,8 @@ impl<'s> Guard<'s> {
         let view = self.session.view();
         let root = view.root_of(db);
         self.touch_existing(db, db);
-        if engine.is_open(root) {
+        // Who opens the database only now comes after this: his shards are not locked here.
+        if engine.is_open(root) && (self.holds(view.shard_at(root, 0)) || self.is_transaction()) {
             for number in 0..view.shard_count() {
                 let shard = view.shard_at(root, number);
                 let directory = shard.directory();
