@@ -20,14 +20,26 @@ fn bytes(seed: usize, length: usize) -> Vec<u8> {
     (0..length).map(|i| (i.wrapping_mul(131) ^ seed.wrapping_mul(31) ^ (i >> 8)) as u8).collect()
 }
 
-/// Stores as one of a batch: the first time a new key, then over the value that is there.
+/// Stores as one of a batch: the first time a new key, then over the value that is there; and twice over
+/// one of the same length.
 fn store(session: &Session, name: &[u8], value: &[u8]) {
     let key = session.engine().key(name);
-    let mut fetches = Vec::new();
-    session.fetch_line(DB, key.hash(), &mut fetches);
-    session.fetch_items(&mut fetches);
-    let mut guard = session.write_fetched(DB, &key, &fetches[0], 1);
-    guard.put_fetched(DB, &key, &fetches[0], &Put::plain(Value::Bytes(value))).unwrap();
+    let fetch = || {
+        let mut fetches = Vec::new();
+        session.fetch_line(DB, key.hash(), &mut fetches);
+        session.fetch_items(&mut fetches);
+        fetches[0]
+    };
+    let first = fetch();
+    let mut guard = session.write_fetched(DB, &key, &first, 1);
+    guard.put_fetched(DB, &key, &first, &Put::plain(Value::Bytes(value))).unwrap();
+    drop(guard);
+    let other: Vec<u8> = value.iter().map(|byte| !byte).collect();
+    assert!(session.set(DB, &key, &other, 1).unwrap().replaced);
+    let mut out = Vec::new();
+    assert!(session.get(DB, &key, 1, &mut out, |_, _| ()).is_some());
+    assert!(out == other, "{} {}", name.len(), value.len());
+    assert!(session.set_fetched(DB, &key, &fetch(), value, 1).unwrap().replaced);
 }
 
 fn read_all_ways(session: &Session, reader: &Reader, name: &[u8], value: &[u8]) {

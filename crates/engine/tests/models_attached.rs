@@ -18,15 +18,15 @@ const B: Db = Db(1);
 /// Blocks of one size, freed and at once filled again, for the same key and for another.
 fn replace() -> Scene {
     Scene {
-        before: vec![Put(A, "one", 40), Put(A, "two", 40), Put(A, "wide", 300)],
+        before: vec![Put(A, "one", 40), Put(A, "two", 20), Put(A, "wide", 300)],
         steps: vec![
             Put(A, "one", 40),
             Put(A, "wide", 300),
             Remove(A, "one"),
-            Put(A, "two", 40),
+            Put(A, "two", 20),
             Put(A, "one", 40),
             Int(A, "two", 22),
-            Put(A, "two", 40),
+            Put(A, "two", 20),
         ],
         readers: vec![(A, &["one", "two"]), (A, &["two", "wide"])],
         turns: 3,
@@ -109,7 +109,7 @@ fn control_without_the_entry_a_split_hides_changes() {
 /// Databases that are emptied, and two that change places.
 fn swap() -> Scene {
     Scene {
-        before: vec![Put(A, "one", 40), Put(B, "one", 40), Put(B, "two", 40)],
+        before: vec![Put(A, "one", 40), Put(B, "one", 40), Put(B, "two", 20)],
         steps: vec![
             Swap(A, B),
             Put(A, "one", 40),

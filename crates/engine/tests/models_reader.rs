@@ -17,14 +17,14 @@ const B: Db = Db(1);
 
 fn replace() -> Scene {
     Scene {
-        before: vec![Put(A, "one", 40), Put(A, "two", 40)],
+        before: vec![Put(A, "one", 40), Put(A, "two", 20)],
         // Blocks of one size, freed and at once filled again, for the same key and for another.
         steps: vec![
             Put(A, "one", 40),
             Put(A, "one", 40),
-            Put(A, "two", 40),
+            Put(A, "two", 20),
             Put(A, "one", 41),
-            Put(A, "two", 40),
+            Put(A, "two", 20),
         ],
         readers: vec![(A, &["one"]), (A, &["two"])],
         turns: 3,
@@ -72,7 +72,7 @@ fn insert_and_delete() -> Scene {
         before: vec![Put(A, "one", 40), Put(A, "stays", 40)],
         steps: vec![
             Remove(A, "one"),
-            Put(A, "two", 40),
+            Put(A, "two", 20),
             Put(A, "one", 40),
             Remove(A, "two"),
             Put(A, "six", 40),
@@ -173,8 +173,8 @@ fn keys_in_a_stash_line_are_found() {
 
 fn flush() -> Scene {
     Scene {
-        before: vec![Put(A, "one", 40), Put(A, "two", 40), Put(B, "one", 40)],
-        steps: vec![Flush(A), Put(A, "one", 40), Put(A, "one", 40), Flush(A), Put(A, "two", 40)],
+        before: vec![Put(A, "one", 40), Put(A, "two", 20), Put(B, "one", 40)],
+        steps: vec![Flush(A), Put(A, "one", 40), Put(A, "one", 40), Flush(A), Put(A, "two", 20)],
         readers: vec![(A, &["one"]), (A, &["two"]), (B, &["one"])],
         turns: 3,
     }
@@ -187,7 +187,7 @@ fn a_flushed_database_is_empty_at_once() {
 
 fn swap() -> Scene {
     Scene {
-        before: vec![Put(A, "one", 40), Put(B, "one", 40), Put(B, "two", 40)],
+        before: vec![Put(A, "one", 40), Put(B, "one", 40), Put(B, "two", 20)],
         steps: vec![
             Swap(A, B),
             Put(A, "one", 40),

@@ -30,6 +30,7 @@ const INDEX_MAGAZINES_AT: u64 = 256;
 const INDEX_MAGAZINE_BYTES: u64 = 32;
 const MAGAZINES_AT: u64 = 3072;
 const MAGAZINE_BYTES: u64 = 128;
+const MAGAZINE: usize = MAGAZINE_BYTES as usize;
 pub const COUNTERS_AT: u64 = MAGAZINES_AT + SIZES as u64 * MAGAZINE_BYTES;
 pub const COUNTERS: usize = 128;
 pub const HISTOGRAMS_AT: u64 = 15_360;
@@ -48,6 +49,7 @@ const _: () = {
     assert!(4 + MAGAZINE_MAX as u64 * 4 <= MAGAZINE_BYTES);
     assert!(4 + super::classes::INDEX_MAGAZINE_MAX as u64 * 4 <= INDEX_MAGAZINE_BYTES);
     assert!(SESSIONS_MAX <= 64);
+    assert!((MAGAZINES_AT as usize).is_multiple_of(MAGAZINE));
 };
 
 /// A claimed slot. Its magazines are emptied and the slot given back when it is dropped.
@@ -78,7 +80,7 @@ pub(super) fn magazine_at(class: Class) -> u64 {
 /// The same for an item of so many bytes.
 #[inline(always)]
 fn item_magazine_at(bytes: usize) -> usize {
-    MAGAZINES_AT as usize + size_index(bytes) * MAGAZINE_BYTES as usize
+    MAGAZINES_AT as usize + size_index(bytes) * MAGAZINE
 }
 
 impl Allocator {
@@ -183,6 +185,13 @@ impl SessionSlot {
     /// Puts a free block in the place of the one that [`SessionSlot::top`] gave, which is in use now.
     #[inline(always)]
     pub(super) fn replace(&self, mem: Mem<'_>, place: TopPlace, block: Ref) {
+        debug_assert!(
+            (place.0 / MAGAZINE * MAGAZINE..=place.0)
+                .step_by(4)
+                .skip(1)
+                .all(|at| self.get(self.at + at as u64) != block.raw()),
+            "a block that is free already was freed: {block:?}"
+        );
         mem.u32_in(self.at as usize, place.0).store(block.raw(), Ordering::Relaxed);
     }
 

@@ -58,7 +58,8 @@ impl DirectoryWord {
     pub fn entry_at(self, shifted_hash: u64) -> usize {
         // A depth of 0 would shift by 64. A depth is no more than 22, so that the mask is the processor's own.
         let index = (shifted_hash >> 1) >> (63u32.wrapping_sub(self.depth()) & 63);
-        self.at() + DIRECTORY_HEADER_BYTES + 4 * index as usize
+        // Of a word that is no directory's anything may come out; a reader's offset is cut to the arena.
+        (self.at() + DIRECTORY_HEADER_BYTES).wrapping_add((index as usize).wrapping_mul(4))
     }
 
     pub fn entries(self) -> usize {

@@ -99,6 +99,8 @@ impl<'a> View<'a> {
         // Pairs with the Release with which a split publishes the new segments.
         trail.segment = trail.entry.load(Acquire);
         if !self.words.may_load(offset(trail.segment), SEGMENT_BYTES) {
+            // What a line that is none names is not to be followed.
+            (trail.segment, trail.line) = (0, 0);
             return false;
         }
         trail.line = trail.line.wrapping_add(trail.segment);

@@ -211,6 +211,8 @@ pub(crate) struct PlainHead {
 impl PlainHead {
     /// Where the key of a narrow item begins.
     pub const NARROW_KEY_AT: usize = 4;
+    /// Bytes of the longest narrow item.
+    pub const NARROW_MAX: usize = Self::NARROW_KEY_AT + 2 * u8::MAX as usize;
 
     /// The header of a narrow item. `None`: the item is too long for one.
     #[inline(always)]
