@@ -20,6 +20,8 @@ use std::time::{Duration, Instant};
 
 const READS: usize = 1 << 19;
 const BATCH: usize = 32;
+/// As many as a server of up to four threads makes.
+const SHARDS: u32 = 256;
 /// The best of this many repetitions in a round, as the floor does.
 const REPETITIONS: u64 = 3;
 
@@ -83,7 +85,7 @@ impl<const K: usize, const V: usize> House<K, V> {
     fn load(items: usize, huge: bool) -> Self {
         let engine = Engine::create(EngineOptions {
             max_bytes: 8 << 30,
-            shards: 1024,
+            shards: SHARDS,
             databases: 1,
             hash_seed: [1, 2],
             policy: Policy::NoEviction,

@@ -21,7 +21,7 @@ use crate::engine::Engine;
 use crate::index::batch::Fetch;
 use crate::index::bucket::{Line, stash_of, tag_of};
 use crate::index::read::View;
-use crate::index::segment::{home_of, stash_line};
+use crate::index::segment::{home_of, likely_stash, stash_line};
 use crate::index::shard::Shard;
 use crate::item::{PlainHead, write_plain_item};
 use crate::lease::LEASED_BYTES_MIN;
@@ -138,6 +138,8 @@ impl Session {
         }
         let segment = shard.segment_of(directory, view.shifted(key.hash));
         let (home, tag) = (home_of(key.hash), tag_of(key.hash));
+        // As in `View::read_plain`.
+        segment.line(stash_line(likely_stash(home))).prefetch();
         let (version, at_home) = segment.line(home).matches(tag);
         // The item is written while its line is on its way.
         let Some(written) = self.write_alike(view, head, key.bytes, value) else { return false };

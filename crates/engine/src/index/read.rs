@@ -9,7 +9,8 @@
 
 use crate::arena::Mem;
 use crate::index::bucket::{Line, LineTags, tag_of};
-use crate::index::segment::{SEGMENT_BYTES, STASH_LINES, Segment, home_of, stash_line};
+use crate::index::segment::{SEGMENT_BYTES, STASH_LINES, Segment};
+use crate::index::segment::{home_of, likely_stash, stash_line};
 use crate::index::shard::{DirectoryWord, SHARD_BYTES, Shard};
 use crate::item::Item;
 use crate::sync::atomics::Ordering::{Acquire, Relaxed};
@@ -173,6 +174,8 @@ impl<'a> View<'a> {
                 continue;
             }
             let home = segment.line(home_number);
+            // As in `read_plain`.
+            segment.line(stash_line(likely_stash(home_number))).prefetch();
             let home_tags = home.load();
             // The line that decides a miss too: without a stash line, the home line again.
             let (mut second, mut second_version) = (home, home_tags.version());

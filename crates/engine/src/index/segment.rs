@@ -37,6 +37,13 @@ pub(crate) fn home_of(hash: u64) -> usize {
     1 + (((hash & 0xffff_ffff) * HOME_LINES as u64) >> 32) as usize
 }
 
+/// The stash that a home line is given if it is not much fuller than others: who looks for a key asks for it
+/// together with the home line.
+#[inline(always)]
+pub(crate) fn likely_stash(home: usize) -> usize {
+    1 + home % STASH_LINES
+}
+
 /// The physical line of stash number 1 to 4.
 #[inline(always)]
 pub(crate) fn stash_line(stash: usize) -> usize {
