@@ -4,7 +4,8 @@
 //!   every 1 s       idle clients, rates, peak memory, the free heap back to the system when few ask
 //!   every 1/hz s    maintenance, at most a quarter of the time between
 //!   every 5 ms      the same while memory grows fast or work is left over
-//!   now and then    a huge page in place of small ones, a thousandth of the time, or a 200th when idle
+//!   now and then    a huge page in place of small ones: the first ones soon, further ones a thousandth of
+//!                   the time, or a 200th when idle
 //! ```
 
 use crate::clock::{self, Stopwatch};
@@ -31,6 +32,10 @@ const QUIET_MS_MAX: u64 = 100;
 const COLLAPSE_ONE_IN: u64 = 1000;
 /// The same when nobody has asked for [`IDLE_MS`]. The core may be another process's as well.
 const COLLAPSE_ONE_IN_IDLE: u64 = 200;
+/// The same for the first ones of a server's life, and how many these are: 16 MiB, all of a small store,
+/// stand on huge pages a second or two after it was filled.
+const COLLAPSE_ONE_IN_FIRST: u64 = 20;
+const COLLAPSES_FIRST: u32 = 8;
 const IDLE_MS: u64 = 1_000;
 /// Commands of a second below which the heap's allocator is too seldom called to give back by itself.
 const QUIET_COMMANDS: u64 = 1_000;
@@ -123,6 +128,7 @@ struct Collapses {
     /// Commands when there was one last.
     commands: u64,
     idle_since: u64,
+    made: u32,
 }
 
 impl Collapses {
@@ -138,7 +144,12 @@ impl Collapses {
         let stopwatch = Stopwatch::start();
         if session.collapse() {
             let is_idle = now.saturating_sub(self.idle_since) >= IDLE_MS;
-            let one_in = if is_idle { COLLAPSE_ONE_IN_IDLE } else { COLLAPSE_ONE_IN };
+            self.made = self.made.saturating_add(1);
+            let one_in = match is_idle {
+                _ if self.made < COLLAPSES_FIRST => COLLAPSE_ONE_IN_FIRST,
+                true => COLLAPSE_ONE_IN_IDLE,
+                false => COLLAPSE_ONE_IN,
+            };
             self.not_before = now + stopwatch.us() * one_in / 1000;
         }
     }
