@@ -3,7 +3,8 @@
 //! `cargo run --release -p dolium-attach --example attach_speed [-- --items 1000000] [--rounds 5]
 //! [--huge] [--writer]`
 //!
-//! Each round measures the floor (`dolium lab misses`) and then the store's public API: dependent
+//! Each round measures the floor in its two shapes (`dolium lab misses`; the first ratio is to the one that
+//! fits the items, the second to that of whole lines) and then the store's public API: dependent
 //! gets, where the next key follows from the value just read; batches of 32 through
 //! `get_many_with`; and dependent gets through the C library. Printed are the medians of all rounds,
 //! and of the rounds' ratios. With `--writer` every read is measured alone and beside a thread that
@@ -185,10 +186,14 @@ impl<const K: usize, const V: usize> House<K, V> {
         let pages = if huge { Pages::Huge } else { Pages::Small };
         let floor = Floor::prepare(self.items, K, V, pages);
         let floor = floor.expect("memory for the floor");
+        let lines = Floor::of_whole_lines(self.items, pages).expect("memory for the floor");
         let c = dolium_store::from(self.store.clone());
-        let mut figures: [Vec<f64>; 5] = Default::default();
+        let mut figures: [Vec<f64>; 7] = Default::default();
         for _ in 0..rounds {
             let least = floor.measure();
+            let whole = lines.measure();
+            figures[5].push(whole.dependent_ns);
+            figures[6].push(whole.batch32_ns);
             figures[0].push(least.dependent_ns);
             figures[1].push(best(|seed| self.dependent(seed)));
             figures[2].push(best(|seed| self.through_c(&c, seed)));
@@ -199,15 +204,17 @@ impl<const K: usize, const V: usize> House<K, V> {
             median(figures[of].iter().zip(&figures[to]).map(|(a, b)| a / b).collect())
         };
         self.title();
-        let row = |name: &str, at: usize, to: Option<usize>| {
-            let ratio = to.map_or(String::new(), |to| format!("{:>8.2}", ratio(at, to)));
-            println!("  {name:<26}{:>9.1}{ratio}", median(figures[at].clone()));
+        let row = |name: &str, at: usize, to: &[usize]| {
+            let ratios: String = to.iter().map(|&to| format!("{:>8.2}", ratio(at, to))).collect();
+            println!("  {name:<32}{:>9.1}{ratios}", median(figures[at].clone()));
         };
-        row("two misses", 0, None);
-        row("get", 1, Some(0));
-        row("get from C (to Rust's)", 2, Some(1));
-        row("two misses, 32 at once", 3, None);
-        row("get_many, 32 at once", 4, Some(3));
+        row("two misses", 0, &[]);
+        row("two misses of whole lines", 5, &[]);
+        row("get", 1, &[0, 5]);
+        row("get from C (to Rust's)", 2, &[1]);
+        row("two misses, 32 at once", 3, &[]);
+        row("of whole lines, 32 at once", 6, &[]);
+        row("get_many, 32 at once", 4, &[3, 6]);
     }
 
     fn beside_a_writer(&self, rounds: usize) {

@@ -195,6 +195,7 @@ pub(super) struct MissesOptions {
 
 impl MissesOptions {
     pub fn run(&self) -> Result<(), LabError> {
+        type Prepare = Box<dyn Fn() -> Result<Floor, LabError>>;
         const SIZES: [(usize, usize); 2] = [(16, 32), (24, 100)];
         let pages = if self.huge { Pages::Huge } else { Pages::Small };
         println!("Two cache misses and a copy of the value, ns, memfd, {pages:?} pages\n");
@@ -205,12 +206,17 @@ impl MissesOptions {
         println!("{}", "─".repeat(64));
         let mut floors = Vec::new();
         for &items in &self.items {
-            for (key, value) in SIZES {
-                let floor = Floor::prepare(items, key, value, pages)?;
+            let fitting = SIZES.map(|(key, value)| {
+                let floor = move || Floor::prepare(items, key, value, pages);
+                (format!("{key}+{value}"), Box::new(floor) as Prepare)
+            });
+            let lines = move || Floor::of_whole_lines(items, pages);
+            let lines = ("lines".to_owned(), Box::new(lines) as Prepare);
+            for (name, prepare) in fitting.into_iter().chain([lines]) {
+                let floor = prepare()?;
                 let result = floor.measure();
                 println!(
-                    "{items:>10} {:>9} {:>10.1} {:>10.1} {:>10.1} {:>10}",
-                    format!("{key}+{value}"),
+                    "{items:>10} {name:>9} {:>10.1} {:>10.1} {:>10.1} {:>10}",
                     result.dependent_ns,
                     result.batch16_ns,
                     result.batch32_ns,
@@ -219,6 +225,7 @@ impl MissesOptions {
                 floors.push(result);
             }
         }
+        println!("\nlines: a line of 64 bytes, then 128 bytes, all of them copied");
         self.json.as_deref().map_or(Ok(()), |path| write_json(path, &floors))
     }
 }

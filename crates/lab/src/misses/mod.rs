@@ -10,6 +10,11 @@
 //! measured is the latency of two misses, a mix of a word and a copy. *Batches*: places of a whole
 //! batch are known; all slots are prefetched, then all records, then all values are copied.
 //!
+//! Two shapes of it. *Fitting*: slots of 8 bytes, and records of the key's and the value's length, of which the
+//! value is copied; the least that a store of such items could touch. Of a million items the slots are
+//! 8 MB, which a large cache holds, so that this is rather less than two misses. *Whole lines*: a slot
+//! for 5 of 6 items, each a line of its own, and records of 128 bytes, all of which is copied: two misses at any such size.
+//!
 //! A record begins on a cache line of its own. The pages are those of a memfd, as a shared store's
 //! are; a store that runs on huge pages must be compared with a floor that does too.
 
@@ -40,10 +45,22 @@ pub enum Pages {
     Huge,
 }
 
+/// What a read of the floor touches.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Shape {
+    /// A slot of 8 bytes, and a record that fits key and value.
+    Fitting,
+    /// A line, and two lines.
+    WholeLines,
+}
+
 /// Nanoseconds of one read.
 #[derive(Clone, Copy, Debug, Serialize)]
 pub struct MissFloor {
+    pub shape: Shape,
     pub items: usize,
+    /// 0 where there is no key.
     pub key_bytes: usize,
     pub value_bytes: usize,
     pub pages: Pages,
@@ -60,7 +77,11 @@ pub fn run(items: usize, key_bytes: usize, value_bytes: usize) -> Result<MissFlo
 /// Memory that is ready to be measured as often as one likes, in turns with something else.
 pub struct Floor {
     memory: Memory,
+    shape: Shape,
     items: usize,
+    slots: usize,
+    /// Bytes from one slot to the next.
+    slot_stride: usize,
     key_bytes: usize,
     value_bytes: usize,
     stride: usize,
@@ -80,25 +101,48 @@ impl Floor {
                 "the floor needs an item, and 8 bytes of key and of value at least".into(),
             ));
         }
+        Self::fill(Shape::Fitting, items, key_bytes, value_bytes, pages)
+    }
+
+    /// The same of whole lines: a line for 5 of 6 items, and records of 128 bytes that are copied whole.
+    pub fn of_whole_lines(items: usize, pages: Pages) -> Result<Self, LabError> {
+        if items == 0 {
+            return Err(LabError::Options("the floor needs an item".into()));
+        }
+        Self::fill(Shape::WholeLines, items, 0, 2 * LINE, pages)
+    }
+
+    fn fill(
+        shape: Shape,
+        items: usize,
+        key_bytes: usize,
+        value_bytes: usize,
+        pages: Pages,
+    ) -> Result<Self, LabError> {
+        let (slots, slot_stride) = match shape {
+            Shape::Fitting => (items, 8),
+            Shape::WholeLines => (items + items / 5, LINE),
+        };
         let stride = (key_bytes + value_bytes).next_multiple_of(LINE);
-        let slot_bytes = (items * 8).next_multiple_of(LINE);
+        let slot_bytes = (slots * slot_stride).next_multiple_of(LINE);
         let mut memory = Memory::new(slot_bytes + items * stride, pages == Pages::Huge)?;
         let bytes = memory.bytes_mut();
-        let (slots, records) = bytes.split_at_mut(slot_bytes);
+        let (slot_part, records) = bytes.split_at_mut(slot_bytes);
         // Slots lead to records in an order without any: a random permutation.
         let mut order: Vec<u64> = (0..items as u64).collect();
         for last in (1..items).rev() {
             order.swap(last, place(mix(last as u64), last + 1));
         }
-        for (slot, record) in slots.chunks_exact_mut(8).zip(&order) {
-            slot.copy_from_slice(&(slot_bytes as u64 + record * stride as u64).to_le_bytes());
+        for (slot, record) in slot_part.chunks_exact_mut(slot_stride).zip(order.iter().cycle()) {
+            let to = slot_bytes as u64 + record * stride as u64;
+            slot[..8].copy_from_slice(&to.to_le_bytes());
         }
         for (number, record) in records.chunks_exact_mut(stride).enumerate() {
             for (word, part) in record.chunks_exact_mut(8).enumerate() {
                 part.copy_from_slice(&mix((number as u64) << 8 | word as u64).to_le_bytes());
             }
         }
-        Ok(Self { memory, items, key_bytes, value_bytes, stride, pages })
+        Ok(Self { memory, shape, items, slots, slot_stride, key_bytes, value_bytes, stride, pages })
     }
 
     /// Bytes that the reads may touch.
@@ -118,6 +162,7 @@ impl Floor {
             times.fold(f64::INFINITY, f64::min)
         };
         MissFloor {
+            shape: self.shape,
             items: self.items,
             key_bytes: self.key_bytes,
             value_bytes: self.value_bytes,
@@ -135,7 +180,7 @@ impl Floor {
         let begun = Instant::now();
         for step in 0..READS as u64 {
             // The step keeps the walk from falling into a short circle of places.
-            let slot = place(mix(read ^ step), self.items) * 8;
+            let slot = place(mix(read ^ step), self.slots) * self.slot_stride;
             self.copy(bytes, word(bytes, slot) as usize, &mut value);
             read = word(&value, 0);
         }
@@ -151,7 +196,8 @@ impl Floor {
         for batch in 0..(READS / N) as u64 {
             let mut slots = [0; N];
             for (number, slot) in slots.iter_mut().enumerate() {
-                *slot = place(mix(read ^ (batch * N as u64 + number as u64)), self.items) * 8;
+                let word = mix(read ^ (batch * N as u64 + number as u64));
+                *slot = place(word, self.slots) * self.slot_stride;
                 memory::prefetch(bytes, *slot);
             }
             let mut records = [0; N];
@@ -208,6 +254,23 @@ mod tests {
         for (number, record) in records.into_iter().enumerate() {
             assert_eq!(record, ITEMS * 8 + number * floor.stride);
         }
+    }
+
+    #[test]
+    fn whole_lines_lead_to_records_of_two_lines() {
+        const ITEMS: usize = 1_000;
+        let floor = Floor::of_whole_lines(ITEMS, Pages::Small).unwrap();
+        let bytes = floor.memory.bytes();
+        assert_eq!(floor.slots, 1_200);
+        let mut met = vec![0; ITEMS];
+        for slot in 0..floor.slots {
+            let record = word(bytes, slot * LINE) as usize - floor.slots * LINE;
+            assert!(record.is_multiple_of(2 * LINE));
+            met[record / (2 * LINE)] += 1;
+        }
+        assert!(met.iter().all(|&times| times == 1 || times == 2), "a record without a slot");
+        let figures = floor.measure();
+        assert!(figures.shape == Shape::WholeLines && figures.dependent_ns > 0.0, "{figures:?}");
     }
 
     #[test]
