@@ -2,7 +2,8 @@
 //!
 //! The rate is offered, not achieved: requests are due at even intervals whatever the store does.
 //! A closed loop finds what a store can do at most; from there each step halves the distance
-//! between a rate that keeps the bound and one that does not. A step is the median of rounds.
+//! between a rate that keeps the bound and one that does not. A step is the median of rounds; one in which
+//! the generator itself was late is made again, since a store that was asked too late can be blamed for nothing.
 
 use std::fmt;
 
@@ -20,6 +21,8 @@ const HIGHEST_MULTIPLE: f64 = 1.25;
 /// A round in which the generator itself was later than this share of the bound says nothing
 /// about the store.
 const CLIENT_LATE_SHARE: f64 = 0.5;
+/// So many times the plan's rounds are made at most, to find as many that say something.
+const ROUNDS_TIMES_MAX: usize = 3;
 
 /// One offered rate and what came of it.
 #[derive(Clone, Debug, Serialize)]
@@ -48,6 +51,29 @@ pub struct Quality {
     pub plan: Plan,
     pub bound_us: f64,
     pub searches: Vec<Search>,
+}
+
+/// One round of a step.
+#[derive(Clone, Copy, Debug)]
+struct Round {
+    p99_us: f64,
+    /// How late the generator itself was, 99th percentile.
+    lag_us: f64,
+}
+
+impl Round {
+    fn is_on_time(&self, bound_us: f64) -> bool {
+        self.lag_us <= bound_us * CLIENT_LATE_SHARE
+    }
+}
+
+/// The step's percentile and the generator's lag: medians of the rounds in which the generator was on time, if
+/// these are as many as wanted, and else of all.
+fn judge(rounds: &[Round], wanted: usize, bound_us: f64) -> (f64, f64) {
+    let sound: Vec<Round> = rounds.iter().copied().filter(|r| r.is_on_time(bound_us)).collect();
+    let judged = if sound.len() >= wanted { &sound } else { rounds };
+    let of = |figure: fn(&Round) -> f64| median(judged.iter().map(figure));
+    (of(|round| round.p99_us), of(|round| round.lag_us))
 }
 
 /// Searches for every store of the plan, step by step in turns.
@@ -93,13 +119,16 @@ pub fn run(
             let offered = (low + high) / 2.0;
             let server = server_for(&servers, plan, index, operation);
             let open = spec(plan, around, server, pipeline, Pace::Open { rate: offered });
-            let (mut p99, mut lag) = (Vec::new(), Vec::new());
-            for _ in 0..plan.rounds {
+            let mut rounds = Vec::new();
+            let mut on_time = 0;
+            while on_time < plan.rounds && rounds.len() < plan.rounds * ROUNDS_TIMES_MAX {
                 let report = generator::run(&open, &pools[index])?;
-                p99.push(report.latency_us(0.99));
-                lag.push(report.lag.value_at_quantile(0.99) as f64 / 1e3);
+                let lag_us = report.lag.value_at_quantile(0.99) as f64 / 1e3;
+                let round = Round { p99_us: report.latency_us(0.99), lag_us };
+                on_time += usize::from(round.is_on_time(bound_us));
+                rounds.push(round);
             }
-            let (p99_us, client_lag_p99_us) = (median(p99), median(lag));
+            let (p99_us, client_lag_p99_us) = judge(&rounds, plan.rounds, bound_us);
             let kept = p99_us < bound_us;
             if kept {
                 ranges[index].0 = offered;
@@ -154,5 +183,27 @@ impl fmt::Display for Quality {
             )?;
         }
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// On a shared machine the generator is stopped now and then for milliseconds. The first step of a
+    /// search was judged by such rounds, and no later step could rise above its rate again.
+    #[test]
+    fn rounds_in_which_the_generator_was_late_do_not_judge_the_store() {
+        let on_time = Round { p99_us: 100.0, lag_us: 20.0 };
+        let late = Round { p99_us: 9_000.0, lag_us: 8_900.0 };
+        assert_eq!(
+            judge(&[late, late, on_time, late, on_time, on_time], 3, 1_000.0),
+            (100.0, 20.0)
+        );
+        // As many as were wanted were not to be had: all of them count, and the client is to be blamed.
+        assert_eq!(judge(&[late, late, on_time], 3, 1_000.0), (9_000.0, 8_900.0));
+        // The store itself was slow.
+        let slow = Round { p99_us: 5_000.0, lag_us: 20.0 };
+        assert_eq!(judge(&[slow, slow, on_time], 3, 1_000.0), (5_000.0, 20.0));
     }
 }
