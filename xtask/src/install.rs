@@ -24,7 +24,8 @@ pub const CLIENT_SUITES: &[Need] = &[
     ("unshare", "util-linux"),
 ];
 pub const BROWSER: &[Need] = &[("chromium", "chromium")];
-pub const NATIVE: &[Need] = &[("gcc", "gcc")];
+/// What builds the server's allocator and the C example.
+pub const NATIVE: &[Need] = &[("gcc", "gcc"), ("make", "make")];
 pub const CLIENTS: &[Need] = &[
     ("python3", "python3-venv"),
     ("npm", "npm"),

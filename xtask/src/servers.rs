@@ -172,6 +172,7 @@ pub fn dolium() -> Result<PathBuf> {
     static BUILT: OnceLock<Result<PathBuf>> = OnceLock::new();
     BUILT
         .get_or_init(|| {
+            crate::install::packages(crate::install::NATIVE)?;
             println!("building dolium (profile fast)");
             let mut build = Command::new("cargo");
             build.current_dir(paths::root());
