@@ -19,7 +19,8 @@ use crate::limits::DATABASES_MAX;
 use crate::session::Session;
 use crate::sync::atomics::Ordering::{Acquire, Relaxed, Release};
 use crate::sync::atomics::{AtomicU32, AtomicU64};
-use crate::sync::blocking::{Mutex, MutexGuard};
+use crate::sync::blocking::Mutex;
+use crate::sync::lock;
 use crate::trial::Trial;
 use crate::verbs::*;
 use crate::watch::Watches;
@@ -104,7 +105,9 @@ pub struct Engine {
     policy: AtomicU32,
     /// One bit for each root whose shards have been committed.
     opened: AtomicU64,
-    opening: Mutex<()>,
+    /// Held while a root is opened, and while everything is locked: a lock, and no mutex, since whoever
+    /// takes it and gives it back are different functions of a guard.
+    opening: AtomicU32,
     journal_committed: AtomicU32,
     journal: Journal,
     watches: Watches,
@@ -161,7 +164,7 @@ impl Engine {
             databases: options.databases,
             policy: AtomicU32::new(options.policy as u32),
             opened: AtomicU64::new(0),
-            opening: Mutex::new(()),
+            opening: AtomicU32::new(0),
             journal_committed: AtomicU32::new(0),
             journal: Journal::new(ring),
             watches: Watches::default(),
@@ -273,7 +276,7 @@ impl Engine {
     /// Locks everything for a moment. `Full`: no memory for the ring.
     pub fn changes(self: &Arc<Engine>, delivery: Delivery) -> Result<ChangeReader, StoreError> {
         {
-            let _opening = self.opening.lock().expect("no holder panics");
+            let _opening = lock::lock(&self.opening);
             if self.journal_committed.load(Relaxed) == 0 {
                 if !self.arena().commit_journal() {
                     return Err(StoreError::Full);
@@ -379,14 +382,17 @@ impl Engine {
         self.opened.load(Acquire) & 1 << root != 0
     }
 
-    /// The bits of the roots in use; none is added while the guard lives.
-    pub(crate) fn opened_roots(&self) -> (MutexGuard<'_, ()>, u64) {
-        let guard = self.opening.lock().expect("no holder panics");
-        let bits = self.opened.load(Relaxed);
-        (guard, bits)
+    /// The bits of the roots in use; none is added until `end_closed_opening`.
+    pub(crate) fn close_opening(&self) -> u64 {
+        lock::acquire(&self.opening);
+        self.opened.load(Relaxed)
     }
 
-    /// The root of a database that is about to be written to.
+    pub(crate) fn end_closed_opening(&self) {
+        lock::release(&self.opening);
+    }
+
+    /// The root of a database that is about to be written to. Without any shard's lock: see `lock_all`.
     #[inline(always)]
     pub(crate) fn open_root(&self, db: Db) -> u32 {
         let root = self.view().root_of(db);
@@ -398,7 +404,7 @@ impl Engine {
 
     #[cold]
     fn commit_root(&self, root: u32) {
-        let _opening = self.opening.lock().expect("no holder panics");
+        let _opening = lock::lock(&self.opening);
         if !self.is_open(root) {
             // Without memory the control blocks are still mapped, as zero pages on demand: the
             // store stays correct, and the next put is refused for want of a segment.

@@ -8,7 +8,7 @@ use crate::alloc::{PageKind, SessionSlot, TopPlace};
 use crate::arena::{Mem, Ref};
 use crate::counters::Counter;
 use crate::engine::Engine;
-use crate::guard::Guard;
+use crate::guard::{Guard, Several};
 use crate::hand::age_of;
 use crate::incoming::Incoming;
 use crate::index::bucket::META_FREQUENCY;
@@ -27,8 +27,8 @@ use std::sync::Arc;
 pub struct Session {
     engine: Arc<Engine>,
     slot: SessionSlot,
-    /// Control blocks of the shards that a transaction of this session holds, in order.
-    transaction: RefCell<Option<Vec<usize>>>,
+    /// What a transaction of this session holds.
+    transaction: RefCell<Option<Several>>,
     in_transaction: Cell<bool>,
     eviction_turn: Cell<usize>,
     typical_bytes: TypicalBytes,
@@ -311,13 +311,13 @@ impl Session {
         self.in_transaction.get()
     }
 
-    pub(crate) fn set_transaction(&self, held: Option<Vec<usize>>) -> Option<Vec<usize>> {
+    pub(crate) fn set_transaction(&self, held: Option<Several>) -> Option<Several> {
         self.in_transaction.set(held.is_some());
         self.transaction.replace(held)
     }
 
     pub(crate) fn transaction_holds(&self, shard_at: usize) -> bool {
-        self.transaction.borrow().as_ref().is_some_and(|held| held.binary_search(&shard_at).is_ok())
+        self.transaction.borrow().as_ref().is_some_and(|held| held.holds(shard_at))
     }
 
     #[inline(always)]

@@ -112,19 +112,9 @@ impl Engine {
         if state.running.load(Relaxed) {
             return None;
         }
-        let (held, position, roots) = loop {
-            let held = self.lock_all();
-            // Somebody may open a database only now and write to it without these locks. If his change
-            // is before the position, the database is seen to be open here.
-            let position = self.journal().position(self.mem());
-            let roots: Vec<u32> = (0..64).filter(|&root| self.is_open(root)).collect();
-            let is_held =
-                |&root: &u32| held.binary_search(&self.view().shard_at(root, 0).at).is_ok();
-            if roots.iter().all(is_held) {
-                break (held, position, roots);
-            }
-            self.unlock_several(&held);
-        };
+        let held = self.lock_all();
+        let position = self.journal().position(self.mem());
+        let roots: Vec<u32> = (0..64).filter(|&root| self.is_open(root)).collect();
         let cut = if state.running.load(Relaxed) {
             None
         } else {

@@ -38,9 +38,24 @@ pub struct Guard<'s> {
 #[derive(Debug)]
 pub(crate) enum Held {
     One(usize),
-    Several(Vec<usize>),
+    Several(Several),
     /// The session's transaction holds the locks.
     Transaction,
+}
+
+/// Locks of several shards.
+#[derive(Debug)]
+pub(crate) struct Several {
+    /// Control blocks, in order.
+    shards: Vec<usize>,
+    /// They are all there are, and no database is opened meanwhile.
+    is_all: bool,
+}
+
+impl Several {
+    pub fn holds(&self, shard_at: usize) -> bool {
+        self.shards.binary_search(&shard_at).is_ok()
+    }
 }
 
 impl Session {
@@ -108,31 +123,37 @@ impl Engine {
         }
     }
 
-    pub(crate) fn lock_several(&self, keys: &[(Db, u64)]) -> Vec<usize> {
+    pub(crate) fn lock_several(&self, keys: &[(Db, u64)]) -> Several {
         loop {
-            let shards =
-                |&(db, hash): &(Db, u64)| self.view().shard_of(self.open_root(db), hash).at;
-            let mut held: Vec<usize> = keys.iter().map(shards).collect();
-            held.sort_unstable();
-            held.dedup();
-            self.acquire_all(&held);
-            if keys.iter().all(|key| held.binary_search(&shards(key)).is_ok()) {
+            let view = self.view();
+            let opened = keys.iter().map(|&(db, hash)| view.shard_of(self.open_root(db), hash).at);
+            let mut shards: Vec<usize> = opened.collect();
+            shards.sort_unstable();
+            shards.dedup();
+            self.acquire_all(&shards);
+            let held = Several { shards, is_all: false };
+            // SWAPDB may have given a database another root while this waited. That is opened only when
+            // these locks are given back: who locks everything may wait for them and let nobody open.
+            let is_still_so =
+                |&(db, hash): &(Db, u64)| held.holds(view.shard_of(view.root_of(db), hash).at);
+            if keys.iter().all(is_still_so) {
                 return held;
             }
             self.unlock_several(&held);
         }
     }
 
-    pub(crate) fn lock_all(&self) -> Vec<usize> {
-        // A database's first write opens its root under the same mutex, so none is missed.
-        let (_opening, roots) = self.opened_roots();
-        let mut held = Vec::new();
+    /// Locks all shards of all databases in use. Whoever writes to another one for the first time waits until
+    /// they are given back: his change comes behind what is done now, for every reader of changes.
+    pub(crate) fn lock_all(&self) -> Several {
+        let roots = self.close_opening();
+        let mut shards = Vec::new();
         for root in (0..64).filter(|root| roots & 1 << root != 0) {
-            held.extend((0..self.view().shard_count()).map(|n| self.view().shard_at(root, n).at));
+            shards.extend((0..self.view().shard_count()).map(|n| self.view().shard_at(root, n).at));
         }
-        held.sort_unstable();
-        self.acquire_all(&held);
-        held
+        shards.sort_unstable();
+        self.acquire_all(&shards);
+        Several { shards, is_all: true }
     }
 
     fn acquire_all(&self, held: &[usize]) {
@@ -143,11 +164,14 @@ impl Engine {
         }
     }
 
-    pub(crate) fn unlock_several(&self, held: &[usize]) {
-        for &at in held {
+    pub(crate) fn unlock_several(&self, held: &Several) {
+        for &at in &held.shards {
             let shard = Shard { words: self.view().words, at };
             shard.flip_several();
             lock::release(shard.lock());
+        }
+        if held.is_all {
+            self.end_closed_opening();
         }
     }
 }
@@ -176,15 +200,11 @@ impl<'s> Guard<'s> {
         matches!(self.held, Held::One(_))
     }
 
-    fn is_transaction(&self) -> bool {
-        matches!(self.held, Held::Transaction)
-    }
-
     /// Whether this guard, or the transaction it is part of, holds a shard.
     fn holds(&self, shard: Shard<'_>) -> bool {
         match &self.held {
             Held::One(at) => *at == shard.at,
-            Held::Several(held) => held.binary_search(&shard.at).is_ok(),
+            Held::Several(held) => held.holds(shard.at),
             Held::Transaction => self.session.transaction_holds(shard.at),
         }
     }

@@ -12,8 +12,8 @@ impl<'s> Guard<'s> {
         let view = self.session.view();
         let root = view.root_of(db);
         self.touch_existing(db, db);
-        // Who opens the database only now comes after this: his shards are not locked here.
-        if engine.is_open(root) && (self.holds(view.shard_at(root, 0)) || self.is_transaction()) {
+        if engine.is_open(root) {
+            debug_assert!(self.holds(view.shard_at(root, 0)), "all shards are locked");
             for number in 0..view.shard_count() {
                 let shard = view.shard_at(root, number);
                 let directory = shard.directory();

@@ -4,10 +4,10 @@
 //! wait for ever: a model needs locks that its scheduler knows.
 
 #[cfg(not(shuttle))]
-pub use std::sync::{Condvar, Mutex, MutexGuard, RwLock};
+pub use std::sync::{Condvar, Mutex, RwLock};
 
 // Only ever initialised by a function that takes no step which a model could interrupt.
 pub use std::sync::OnceLock;
 
 #[cfg(shuttle)]
-pub use shuttle::sync::{Condvar, Mutex, MutexGuard, RwLock};
+pub use shuttle::sync::{Condvar, Mutex, RwLock};
