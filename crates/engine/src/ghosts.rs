@@ -76,7 +76,9 @@ mod tests {
 
     #[test]
     fn what_was_remembered_is_known_until_another_takes_its_place() {
-        for wanted in [0, 1 << 17, 1 << 40] {
+        // The larger ones are cleared word by word under Miri, which takes longer than anybody waits.
+        let sizes = if cfg!(miri) { 1 } else { 3 };
+        for wanted in [0, 1 << 17, 1 << 40].into_iter().take(sizes) {
             let ghosts = Ghosts::default();
             let hash = 0x1234_5678_9abc_def0;
             assert!(!ghosts.knows(hash, wanted));

@@ -1,6 +1,8 @@
 //! The ring under shuttle: random schedules of cases that are too large for loom.
 //!
 //! `DOLIUM_SCHEDULES` says how many of each; the bar for a release is a million.
+// The checker switches stacks, which Miri does not know.
+#![cfg(not(miri))]
 #![allow(dead_code)]
 
 #[path = "../src/ring/end.rs"]
