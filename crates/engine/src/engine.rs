@@ -108,6 +108,7 @@ pub struct Engine {
     /// Held while a root is opened, and while everything is locked: a lock, and no mutex, since whoever
     /// takes it and gives it back are different functions of a guard.
     opening: AtomicU32,
+    journal_committing: Mutex<()>,
     journal_committed: AtomicU32,
     journal: Journal,
     watches: Watches,
@@ -165,6 +166,7 @@ impl Engine {
             policy: AtomicU32::new(options.policy as u32),
             opened: AtomicU64::new(0),
             opening: AtomicU32::new(0),
+            journal_committing: Mutex::default(),
             journal_committed: AtomicU32::new(0),
             journal: Journal::new(ring),
             watches: Watches::default(),
@@ -273,10 +275,10 @@ impl Engine {
     }
 
     /// A reader of all changes from now on, with values. While one exists, changes are journalled.
-    /// Locks everything for a moment. `Full`: no memory for the ring.
+    /// Locks everything for a moment if it is lossless. `Full`: no memory for the ring.
     pub fn changes(self: &Arc<Engine>, delivery: Delivery) -> Result<ChangeReader, StoreError> {
         {
-            let _opening = lock::lock(&self.opening);
+            let _committing = self.journal_committing.lock().expect("no holder panics");
             if self.journal_committed.load(Relaxed) == 0 {
                 if !self.arena().commit_journal() {
                     return Err(StoreError::Full);

@@ -110,3 +110,26 @@ fn swaps_first_writes_and_all_locks_do_not_wait_for_each_other() {
         engine.verify().unwrap();
     }
 }
+
+/// CONFIG SET notify-keyspace-events between MULTI and EXEC asked for a reader of changes, which locked
+/// everything, by the thread that held it all: the server answered nobody any more.
+#[test]
+fn a_transaction_may_ask_for_changes_that_may_be_lost() {
+    let (done, is_done) = mpsc::channel();
+    std::thread::spawn(move || {
+        let engine = engine();
+        let session = engine.session().unwrap();
+        let hash = engine.key(b"mine").hash();
+        for keys in [None, Some(&[(Db(0), hash)][..])] {
+            set(&engine, &session, Db(0), "other");
+            session.begin_transaction(keys, 1);
+            let mut changes = engine.changes(Delivery::Lossy).expect("memory");
+            set(&engine, &session, Db(0), "mine");
+            session.end_transaction();
+            let Next::Change(change) = changes.next() else { panic!("the change is not there") };
+            assert_eq!((change.key.as_slice(), changes.next()), (&b"mine"[..], Next::Empty));
+        }
+        done.send(()).expect("somebody listens");
+    });
+    is_done.recv_timeout(SURELY).expect("nobody waits for what he holds");
+}

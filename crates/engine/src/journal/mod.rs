@@ -125,7 +125,7 @@ impl Journal {
         mem.u64_at(self.ring.head_at).load(Acquire)
     }
 
-    /// All shards must be locked, so that no change falls between the position and the count.
+    /// For a lossless reader all shards must be locked, so that no change falls between the position and the count.
     pub(super) fn register(&self, delivery: Delivery, position: u64) -> Option<Arc<AtomicU64>> {
         self.readers.fetch_add(1, Relaxed);
         if delivery == Delivery::Lossy {

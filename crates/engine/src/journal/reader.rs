@@ -73,10 +73,14 @@ struct Record {
 
 impl ChangeReader {
     pub(crate) fn new(engine: Arc<Engine>, delivery: Delivery) -> ChangeReader {
-        let held = engine.lock_all();
+        // Who may lose changes does without those that others are making at this moment, and may be asked for
+        // by a transaction, which holds locks.
+        let held = (delivery == Delivery::Lossless).then(|| engine.lock_all());
         let position = engine.journal().position(engine.mem());
         let progress = engine.journal().register(delivery, position);
-        engine.unlock_several(&held);
+        if let Some(held) = held {
+            engine.unlock_several(&held);
+        }
         ChangeReader { engine, position, progress, pieces: HashMap::new() }
     }
 
