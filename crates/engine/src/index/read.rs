@@ -157,8 +157,12 @@ impl<'a> View<'a> {
             let directory = shard.directory();
             if directory.is_empty() {
                 let result = visit(None);
+                // As in `holds`. The database may have had another root since, and this one be flushed.
                 fence(Acquire);
-                if shard.several() == several && shard.directory() == directory {
+                if shard.directory() == directory
+                    && step!(Root, self.root_of(db) == root)
+                    && shard.several() == several
+                {
                     return Ok(result);
                 }
                 continue;
