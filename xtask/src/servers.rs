@@ -4,13 +4,17 @@
 use crate::{Result, children, commands, paths};
 use std::fs::File;
 use std::net::{TcpListener, TcpStream};
+use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::OnceLock;
+use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 use std::time::{Duration, Instant};
 
 const START_LIMIT: Duration = Duration::from_secs(20);
 const STOP_LIMIT: Duration = Duration::from_secs(10);
+/// Below the first port that Linux gives to those who do not choose.
+const PORTS: Range<u16> = 12_000..32_000;
 const BUILD_LIMIT: Duration = Duration::from_secs(1500);
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -183,11 +187,20 @@ pub fn dolium() -> Result<PathBuf> {
         .clone()
 }
 
-/// A port that nothing listens on now. The kernel does not hand it out again soon.
+/// A port that nothing listens on now, and not one that was answered before. It lies below those
+/// that the kernel gives to connections that go out: one of these took such a port in the moment
+/// before a server asked for it, and the kernel can choose one twice in a row.
 pub fn free_port() -> Result<u16> {
-    let listener = TcpListener::bind(("127.0.0.1", 0));
-    let address = listener.and_then(|listener| listener.local_addr());
-    address.map(|address| address.port()).map_err(|why| format!("no free port: {why}"))
+    static NEXT: AtomicU32 = AtomicU32::new(0);
+    let begin = std::process::id().wrapping_mul(7919);
+    for _ in PORTS {
+        let place = begin.wrapping_add(NEXT.fetch_add(1, Relaxed)) % PORTS.len() as u32;
+        let port = PORTS.start + place as u16;
+        if TcpListener::bind(("127.0.0.1", port)).is_ok() {
+            return Ok(port);
+        }
+    }
+    Err(format!("no free port in {PORTS:?}"))
 }
 
 fn temporary_folder(kind: Kind, port: u16) -> Result<PathBuf> {

@@ -35,12 +35,9 @@ fn get_set_and_exec_work_without_a_port() {
 
 #[test]
 fn without_an_attach_socket_the_program_asks_over_tcp_and_says_so() {
-    let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
-    let address = listener.local_addr().unwrap();
-    drop(listener);
-    let port = address.port().to_string();
+    let port = dolium_lab::stores::free_port().unwrap().to_string();
     let _served = Served::start(&["--port", &port]);
-    let server = address.to_string();
+    let server = format!("127.0.0.1:{port}");
     let dolium = |words: &[&str]| {
         let mut command = Command::new(env!("CARGO_BIN_EXE_dolium"));
         let (verb, rest) = words.split_first().unwrap();
@@ -51,7 +48,7 @@ fn without_an_attach_socket_the_program_asks_over_tcp_and_says_so() {
     let got = dolium(&["get", "greeting"]);
     assert_eq!(out(&got), "salve\n");
     assert!(err(&got).starts_with("note: cannot attach at /nonexistent/attach"), "{}", err(&got));
-    assert!(err(&got).contains(&format!("asked {address} instead")));
+    assert!(err(&got).contains(&format!("asked {server} instead")));
     assert_eq!(dolium(&["get", "nothing"]).status.code(), Some(1));
 }
 

@@ -9,6 +9,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use dolium_lab::generator::{self, LoadSpec, Pace, Target};
+use dolium_lab::stores::free_port;
 use dolium_lab::stores::tls::Certificate;
 use dolium_lab::workload::{Distribution, Mix, Protocol, RequestPool, Sizes, Workload};
 
@@ -30,10 +31,6 @@ fn folder() -> PathBuf {
         std::env::temp_dir().join(format!("dolium-lab-tls-{}-{number}", std::process::id()));
     std::fs::create_dir_all(&folder).unwrap();
     folder
-}
-
-fn free_port() -> u16 {
-    std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port()
 }
 
 fn at(port: u16) -> SocketAddr {
@@ -70,7 +67,7 @@ impl Server {
     fn spawn(tell: impl Fn(&mut Command, &Certificate, u16, u16)) -> Self {
         let folder = folder();
         let certificate = Certificate::make(&folder).unwrap();
-        let (plain, secured) = (free_port(), free_port());
+        let (plain, secured) = (free_port().unwrap(), free_port().unwrap());
         let mut command = Command::new(DOLIUM);
         tell(&mut command, &certificate, plain, secured);
         let child = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();

@@ -2,6 +2,7 @@
 //! `maxmemory 512mb` from 200 connections, values of 1 MB among them, and its resident memory is
 //! looked at all the while. With `noeviction` clients get the OOM error and reads go on.
 
+use dolium_lab::stores::free_port;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
 use std::process::{Child, Command, Stdio};
@@ -29,13 +30,8 @@ impl Drop for Server {
     }
 }
 
-fn free_port() -> u16 {
-    let socket = std::net::TcpListener::bind("127.0.0.1:0").expect("a free port");
-    socket.local_addr().expect("bound").port()
-}
-
 fn start(policy: &str) -> Server {
-    let port = free_port();
+    let port = free_port().expect("a free port");
     let child = Command::new(env!("CARGO_BIN_EXE_dolium"))
         .args(["serve", "--port", &port.to_string(), "--memcached-port", "0", "--http-port", "0"])
         .args(["--attach-socket", "", "--threads", "2", "--maxmemory", "512mb"])

@@ -2,7 +2,8 @@
 
 use super::{KEYS, VALUE_BYTES};
 use dolium_attach::{Socket, Store};
-use std::net::{SocketAddr, TcpListener};
+use dolium_lab::stores::free_port;
+use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
@@ -170,14 +171,13 @@ fn log_path(folder: &Path) -> PathBuf {
     folder.join("log")
 }
 
-/// Three ports that were free a moment ago, all different because held at the same time.
+/// Three ports that were free a moment ago, all different.
 fn free_ports() -> std::io::Result<[SocketAddr; 3]> {
-    let held = [(); 3].map(|()| TcpListener::bind("127.0.0.1:0"));
-    let mut ports = [SocketAddr::from(([127, 0, 0, 1], 0)); 3];
-    for (port, listener) in ports.iter_mut().zip(held) {
-        *port = listener?.local_addr()?;
+    let mut places = [SocketAddr::from(([127, 0, 0, 1], 0)); 3];
+    for place in &mut places {
+        place.set_port(free_port()?);
     }
-    Ok(ports)
+    Ok(places)
 }
 
 /// Fisher and Yates' shuffle over a small generator: the order must be far from that of memory,

@@ -1,10 +1,11 @@
 //! What a store is started with: the words of its command line, and the version of the program.
 
 use std::io;
-use std::net::{IpAddr, SocketAddr, TcpListener};
+use std::net::{IpAddr, SocketAddr};
 use std::path::Path;
 use std::process::{Command, Stdio};
 
+use super::ports::free_port;
 use super::surroundings::Surroundings;
 use super::tls::{self, Certificate};
 use super::{Role, Store};
@@ -79,7 +80,7 @@ pub(super) fn command(
             return Ok(command);
         }
         Store::Dolium | Store::DoliumMemcached => {
-            let other = free_port()?.to_string();
+            let other = port()?.to_string();
             let (redis, memcached) = match role.store {
                 Store::Dolium => (port_text, other),
                 _ => (other, port_text),
@@ -195,10 +196,9 @@ pub fn version(store: Store, around: &Surroundings) -> Result<String, LabError> 
     Ok(if line.is_empty() { "version unknown".into() } else { line })
 }
 
-/// A port that nobody listens at now.
-pub(super) fn free_port() -> Result<u16, LabError> {
-    let address = TcpListener::bind("127.0.0.1:0").and_then(|listener| listener.local_addr());
-    address.map(|address| address.port()).map_err(|error| LabError::system("find a port", error))
+/// A port for a store.
+pub(super) fn port() -> Result<u16, LabError> {
+    free_port().map_err(|error| LabError::system("find a port", error))
 }
 
 #[cfg(test)]

@@ -4,6 +4,7 @@ pub mod account;
 mod command;
 pub mod guard;
 pub mod namespace;
+mod ports;
 mod process;
 mod surroundings;
 pub mod talk;
@@ -15,6 +16,7 @@ use std::str::FromStr;
 use serde::Serialize;
 
 pub use command::{has_tls, version};
+pub use ports::free_port;
 pub use process::Running;
 pub(crate) use process::tie;
 pub use surroundings::Surroundings;

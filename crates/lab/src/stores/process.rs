@@ -12,7 +12,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use super::command::{command, free_port, version, words};
+use super::command::{command, port, version, words};
 use super::namespace::Namespace;
 use super::surroundings::{Directory, Surroundings};
 use super::{Role, Store};
@@ -64,7 +64,7 @@ impl Running {
         fs::create_dir_all(&home)
             .map_err(|error| LabError::system("make a store's directory", error))?;
         let _home = Some(Directory(home.clone()));
-        let port = free_port()?;
+        let at = port()?;
         let unix_path = around.directory().join(format!("{name}.sock"));
         let namespace = match around.namespaces {
             Some(gigabits) if !around.unix => Some(Namespace::new(gigabits)?),
@@ -75,16 +75,16 @@ impl Running {
         let target = if around.unix {
             Target::Unix(unix_path.clone())
         } else {
-            Target::Tcp(SocketAddr::new(address, port))
+            Target::Tcp(SocketAddr::new(address, at))
         };
         let secured = match &around.certificate {
             Some(certificate) if !around.unix && !role.store.is_null() => {
-                Some((certificate.clone(), SocketAddr::new(address, free_port()?)))
+                Some((certificate.clone(), SocketAddr::new(address, port()?)))
             }
             _ => None,
         };
         let tls = secured.as_ref().map(|(certificate, at)| (&**certificate, at.port()));
-        let mut command = command(&role, around, (address, port), tls, &unix_path, operation)?;
+        let mut command = command(&role, around, (address, at), tls, &unix_path, operation)?;
         let secured = secured.map(|(certificate, at)| certificate.target(at));
         let said = words(&command);
         if let Some(namespace) = &namespace {
