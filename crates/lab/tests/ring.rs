@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
 use dolium_lab::LabError;
-use dolium_lab::generator::{self, LoadSpec, Side, Target, take_turns};
+use dolium_lab::generator::{self, LoadSpec, Pace, Side, Target, take_turns};
 use dolium_lab::workload::{Mix, Protocol, RequestPool, Workload};
 
 use servers::{Answer, ask, corrupting, memcached, refusing, resp, server, workload};
@@ -42,6 +42,49 @@ fn every_value_is_found_and_right_over_a_ring() {
             }
         }
     }
+}
+
+/// A server that sleeps for 200 of 250 ms is asked for more meanwhile than its sockets take: what a
+/// send has left over must go out before the next one, or the bytes of two requests are mixed.
+#[test]
+fn an_open_loop_over_a_ring_mixes_nothing_while_sockets_are_full() {
+    const PERIOD: Duration = Duration::from_millis(250);
+    const ASLEEP: Duration = Duration::from_millis(200);
+    let target = server(resp, Some((PERIOD, ASLEEP)));
+    let sets = Workload { value_bytes: 3_900.into(), ..workload(Protocol::Resp, Mix::Set) };
+    let rate = 40_000.0;
+    let pace = Pace::Open { rate };
+    let how = LoadSpec {
+        connections: 2,
+        window: Duration::from_millis(500),
+        pace,
+        verify: true,
+        ..spec(&target)
+    };
+    let report = ask(&how, &sets).unwrap();
+    assert!(report.by_ring && report.unanswered == 0, "{report:?}");
+    assert!((report.latency.len() as f64 - rate * 0.5).abs() <= 1.0, "{}", report.latency.len());
+    assert!(report.latency_us(0.99) > 100_000.0, "a nap was not seen: {report:?}");
+    // What was sent is what was kept.
+    let gets = Workload { value_bytes: 3_900.into(), ..workload(Protocol::Resp, Mix::Get) };
+    let how = LoadSpec { pace: Pace::Open { rate: 1_000.0 }, ..how };
+    let report = ask(&how, &gets).unwrap();
+    assert!(report.by_ring && report.misses == 0 && report.unanswered == 0, "{report:?}");
+}
+
+/// What was due when the run gave up is counted, also where no connection had it yet.
+#[test]
+fn requests_that_a_ring_never_sent_are_unanswered_at_their_age() {
+    let asleep = Duration::from_secs(20);
+    let target = server(resp, Some((asleep, asleep)));
+    let sets = Workload { value_bytes: 3_900.into(), ..workload(Protocol::Resp, Mix::Set) };
+    let pace = Pace::Open { rate: 40_000.0 };
+    let how = LoadSpec { connections: 2, pace, ..spec(&target) };
+    let report = ask(&how, &sets).unwrap();
+    assert!(report.by_ring);
+    assert!(report.unanswered.abs_diff(10_000) <= 1, "{}", report.unanswered);
+    assert_eq!(report.unanswered, report.latency.len());
+    assert!(report.latency_us(0.5) > 3e6, "{report:?}");
 }
 
 #[test]

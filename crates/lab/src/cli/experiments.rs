@@ -154,7 +154,7 @@ pub(super) struct QosOptions {
     /// Microseconds that the 99th percentile must stay under
     #[arg(long, default_value_t = 1000.0)]
     p99: f64,
-    /// Halvings of the search
+    /// Rates that the search tries between the two that are nearest after its first pass
     #[arg(long, default_value_t = 7)]
     steps: usize,
     /// Milliseconds of each visit that count

@@ -5,6 +5,7 @@
 //! and what is reported is the median of those ratios. Every round starts its servers anew: two
 //! starts of one program differ too.
 
+mod descent;
 pub mod qos;
 mod table;
 

@@ -1,18 +1,19 @@
 //! `dolium lab qos`: the highest rate at which the 99th percentile stays under a bound.
 //!
 //! The rate is offered, not achieved: requests are due at even intervals whatever the store does.
-//! A closed loop finds what a store can do at most; from there each step halves the distance
-//! between a rate that keeps the bound and one that does not. A step is the median of rounds; one in which
-//! the generator itself was late is made again, since a store that was asked too late can be blamed for nothing.
+//! A closed loop finds what a store can do at most; from above that the search goes down until a rate
+//! is kept (`descent.rs`). A step is the median of rounds; one in which the generator itself was late
+//! is made again, since a store that was asked too late can be blamed for nothing.
 
 use std::fmt;
 
 use serde::Serialize;
 
+use super::descent::Descent;
 use super::table::thousands;
 use super::{Plan, median, server_for, spec, start, workload};
 use crate::LabError;
-use crate::generator::{self, Pace};
+use crate::generator::{self, LoadSpec, Pace};
 use crate::stores::{Store, Surroundings};
 use crate::workload::RequestPool;
 
@@ -40,7 +41,7 @@ pub struct Search {
     pub closed_loop_rate: f64,
     pub highest: f64,
     pub p99_at_highest_us: f64,
-    /// Whether the first rate that broke the bound broke it in the client too.
+    /// Whether the lowest rate above the highest was broken in the client too.
     pub client_limited: bool,
     pub steps: Vec<Step>,
 }
@@ -76,12 +77,28 @@ fn judge(rounds: &[Round], wanted: usize, bound_us: f64) -> (f64, f64) {
     (of(|round| round.p99_us), of(|round| round.lag_us))
 }
 
-/// Searches for every store of the plan, step by step in turns.
+impl Search {
+    /// Notes what came of a rate.
+    fn note(&mut self, step: Step, bound_us: f64) {
+        if step.kept {
+            self.highest = step.offered;
+            self.p99_at_highest_us = step.p99_us;
+        }
+        self.steps.push(step);
+        let above = self.steps.iter().filter(|step| step.offered > self.highest);
+        let lowest = above.min_by(|one, other| one.offered.total_cmp(&other.offered));
+        let is_late = |step: &Step| step.client_lag_p99_us > bound_us * CLIENT_LATE_SHARE;
+        self.client_limited = lowest.is_some_and(is_late);
+    }
+}
+
+/// Searches for every store of the plan, step by step in turns. `rungs` are the rates that the second
+/// pass tries.
 pub fn run(
     plan: &Plan,
     around: &Surroundings,
     bound_us: f64,
-    steps: usize,
+    rungs: usize,
     say: &mut dyn FnMut(&str),
 ) -> Result<Quality, LabError> {
     let (Some(&operation), Some(&pipeline)) = (plan.operations.first(), plan.pipelines.first())
@@ -91,7 +108,7 @@ pub fn run(
     let servers = start(plan, around, say)?;
     let mut searches = Vec::new();
     let mut pools = Vec::new();
-    let mut ranges = Vec::new();
+    let mut descents = Vec::new();
     for (number, &store) in plan.stores.iter().enumerate() {
         let pool = RequestPool::build(&workload(plan, store, operation))?;
         let server = server_for(&servers, plan, number, operation);
@@ -103,7 +120,7 @@ pub fn run(
         let closed_loop_rate = median(rates);
         say(&format!("{}: closed loop {} /s", store.name(), thousands(closed_loop_rate)));
         pools.push(pool);
-        ranges.push((0.0, closed_loop_rate * HIGHEST_MULTIPLE));
+        descents.push(Descent::from(closed_loop_rate * HIGHEST_MULTIPLE, rungs));
         searches.push(Search {
             store,
             closed_loop_rate,
@@ -113,41 +130,44 @@ pub fn run(
             steps: Vec::new(),
         });
     }
-    for number in 0..steps {
+    let mut is_searching = true;
+    while is_searching {
+        is_searching = false;
         for (index, search) in searches.iter_mut().enumerate() {
-            let (low, high) = ranges[index];
-            let offered = (low + high) / 2.0;
+            let Some(offered) = descents[index].next() else { continue };
+            is_searching = true;
             let server = server_for(&servers, plan, index, operation);
             let open = spec(plan, around, server, pipeline, Pace::Open { rate: offered });
-            let mut rounds = Vec::new();
-            let mut on_time = 0;
-            while on_time < plan.rounds && rounds.len() < plan.rounds * ROUNDS_TIMES_MAX {
-                let report = generator::run(&open, &pools[index])?;
-                let lag_us = report.lag.value_at_quantile(0.99) as f64 / 1e3;
-                let round = Round { p99_us: report.latency_us(0.99), lag_us };
-                on_time += usize::from(round.is_on_time(bound_us));
-                rounds.push(round);
-            }
-            let (p99_us, client_lag_p99_us) = judge(&rounds, plan.rounds, bound_us);
-            let kept = p99_us < bound_us;
-            if kept {
-                ranges[index].0 = offered;
-                search.highest = offered;
-                search.p99_at_highest_us = p99_us;
-            } else {
-                ranges[index].1 = offered;
-                search.client_limited = client_lag_p99_us > bound_us * CLIENT_LATE_SHARE;
-            }
-            say(&format!(
-                "step {}/{steps} {}: {} /s, p99 {p99_us:.0} us",
-                number + 1,
-                search.store.name(),
-                thousands(offered),
-            ));
-            search.steps.push(Step { offered, p99_us, client_lag_p99_us, kept });
+            let step = ask(plan, &open, &pools[index], offered, bound_us)?;
+            descents[index].told(offered, step.kept);
+            let (name, offered) = (search.store.name(), thousands(offered));
+            say(&format!("{name}: {offered} /s, p99 {:.0} us", step.p99_us));
+            search.note(step, bound_us);
         }
     }
     Ok(Quality { plan: plan.clone(), bound_us, searches })
+}
+
+/// Offers a rate, over so many rounds as the plan says in which the generator was on time, if they are
+/// to be had.
+fn ask(
+    plan: &Plan,
+    open: &LoadSpec,
+    pool: &RequestPool,
+    offered: f64,
+    bound_us: f64,
+) -> Result<Step, LabError> {
+    let mut rounds = Vec::new();
+    let mut on_time = 0;
+    while on_time < plan.rounds && rounds.len() < plan.rounds * ROUNDS_TIMES_MAX {
+        let report = generator::run(open, pool)?;
+        let lag_us = report.lag.value_at_quantile(0.99) as f64 / 1e3;
+        let round = Round { p99_us: report.latency_us(0.99), lag_us };
+        on_time += usize::from(round.is_on_time(bound_us));
+        rounds.push(round);
+    }
+    let (p99_us, client_lag_p99_us) = judge(&rounds, plan.rounds, bound_us);
+    Ok(Step { offered, p99_us, client_lag_p99_us, kept: p99_us < bound_us })
 }
 
 impl fmt::Display for Quality {

@@ -125,11 +125,12 @@ impl Connection {
         if self.unsent > 1 { Ok(true) } else { self.flush(pool) }
     }
 
-    /// The bytes of the next turn, whose latency counts from `now`, for a caller that sends them whole.
+    /// The bytes of the next turn, whose latency counts from `since`, for a caller that sends them
+    /// whole, at `sent`.
     #[inline]
-    pub fn turn<'p>(&mut self, pool: &'p RequestPool, now: u64) -> &'p [u8] {
+    pub fn turn<'p>(&mut self, pool: &'p RequestPool, since: u64, sent: u64) -> &'p [u8] {
         let slice = self.walk.step();
-        self.outstanding.push_back(Turn { since: now, sent: now, slice });
+        self.outstanding.push_back(Turn { since, sent, slice });
         pool.slice(slice, self.pipeline)
     }
 

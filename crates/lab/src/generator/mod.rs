@@ -20,6 +20,7 @@ mod preload;
 mod reply;
 mod ring;
 mod run;
+mod schedule;
 mod series;
 mod stream;
 mod target;

@@ -6,7 +6,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use super::connection::{Connection, Fresh};
-use super::open::Schedule;
+use super::schedule::Schedule;
 use super::worker::{self, Gauge, MEASURING, STOPPING, Shared, Tally, WARMING};
 use super::{LoadReport, LoadSpec, Pace, Target, arrival, histogram, series};
 use crate::LabError;

@@ -6,9 +6,10 @@ use hdrhistogram::Histogram;
 
 use super::arrival::{self, Arrivals};
 use super::connection::{Connection, Turn};
-use super::open::Schedule;
+use super::open::{self, ByEpoll};
 use super::poller::Poller;
 use super::ring;
+use super::schedule::Schedule;
 use super::series::{Interval, Recorder};
 use super::{LoadSpec, histogram};
 use crate::LabError;
@@ -76,7 +77,7 @@ pub(super) fn work(
     schedule: Option<Schedule>,
 ) -> Result<Tally, LabError> {
     gauge.thread.store(crate::cpu::thread_id(), Ordering::Relaxed);
-    let ring = if schedule.is_none() { ring::open(shared, connections) } else { None };
+    let ring = ring::open(shared, connections, schedule.is_some());
     let watched = if ring.is_some() { &[] } else { &*connections };
     let mut worker = Worker {
         shared,
@@ -101,12 +102,17 @@ pub(super) fn work(
             .interval
             .map(|width| Recorder::new(shared.begin, width.as_nanos() as u64)),
     };
-    match schedule {
-        None => match ring {
-            Some(ring) => ring::closed(&mut worker, connections, ring)?,
-            None => worker.closed(connections)?,
-        },
-        Some(schedule) => worker.open(connections, schedule)?,
+    match (schedule, ring) {
+        (None, Some(ring)) => ring::closed(&mut worker, connections, ring)?,
+        (None, None) => worker.closed(connections)?,
+        (Some(schedule), Some(ring)) => {
+            let road = ring::ByRing::new(ring, connections.len());
+            open::run(&mut worker, connections, schedule, road)?;
+        }
+        (Some(schedule), None) => {
+            let road = ByEpoll::new(connections.len());
+            open::run(&mut worker, connections, schedule, road)?;
+        }
     }
     worker.tally.series = worker.recorder.map(Recorder::finish).unwrap_or_default();
     Ok(worker.tally)

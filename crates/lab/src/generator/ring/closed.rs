@@ -3,7 +3,7 @@
 use super::{Event, Ring};
 use crate::LabError;
 use crate::generator::closed::fetch_next;
-use crate::generator::connection::{Connection, Received};
+use crate::generator::connection::Connection;
 use crate::generator::worker::{MEASURING, STOPPING, Worker};
 use crate::limits::{DRAIN, SILENCE};
 
@@ -65,11 +65,12 @@ impl Loop<'_, '_> {
         for index in self.answered.drain(..) {
             let connection = &mut connections[index];
             if !connection.timed {
-                self.ring.send(index, connection.turn(shared.pool, 0))?;
+                self.ring.send(index, connection.turn(shared.pool, 0, 0), false)?;
                 continue;
             }
             self.ring.submit()?;
-            self.ring.send(index, connection.turn(shared.pool, shared.clock.now()))?;
+            let now = shared.clock.now();
+            self.ring.send(index, connection.turn(shared.pool, now, now), false)?;
             self.ring.submit()?;
         }
         Ok(())
@@ -89,6 +90,8 @@ impl Loop<'_, '_> {
                 self.ring.arm(index, connections[index].timed)?;
                 return Ok(None);
             }
+            // Sends are not asked to tell.
+            Event::Sent { .. } => return Ok(None),
             Event::Closed { index } => return Err(connections[index].link.closed()),
             Event::Failed { index, doing, error } => {
                 return Err(connections[index].link.failed(doing, error));
@@ -98,18 +101,8 @@ impl Loop<'_, '_> {
         let mut done = None;
         let shared = self.worker.shared;
         let verify = shared.spec.verify;
-        let got: Received = if connection.timed {
-            let noted = self.ring.noted(buffer, len);
-            let (bytes, note) = noted.ok_or_else(|| connection.link.closed())?;
-            if bytes.is_empty() {
-                return Err(connection.link.closed());
-            }
-            let at = self.worker.arrivals.of_note(note);
-            connection.take(shared.pool, bytes, verify, |turn| done = Some((turn, at)))?
-        } else {
-            let bytes = self.ring.bytes(buffer, len);
-            connection.take(shared.pool, bytes, verify, |turn| done = Some((turn, None)))?
-        };
+        let (bytes, at) = self.ring.read(connection, &self.worker.arrivals, buffer, len)?;
+        let got = connection.take(shared.pool, bytes, verify, |turn| done = Some((turn, at)))?;
         self.ring.give_back(buffer);
         if !armed {
             self.ring.arm(index, connection.timed)?;

@@ -1,12 +1,14 @@
-//! What a closed loop over many plain connections asks and waits with, where the kernel has it: an
-//! io_uring. It costs the client a tenth less than a call for each request and each reply.
+//! What a thread with many plain connections asks and waits with, where the kernel has it: an
+//! io_uring. It costs the client a tenth less than a call for each request and each reply, in an open
+//! loop more.
 //!
 //! ```text
 //! ask        | send 7 | send 12 | send 3 | ...     handed over together, when replies are waited for
 //! replies    a receive that stays armed on every connection -> the next free buffer -> completion
 //! ```
 //!
-//! A request whose latency is kept is handed over by itself, so that its time begins as it is sent.
+//! In a closed loop a request whose latency is kept is handed over by itself, so that its time begins
+//! as it is sent; in an open one all latencies are, from when they were due.
 //! Requests lie in the pool, which does not change; replies in buffers that are given back when they
 //! were read. Dropping a ring ends the receives first.
 //!
@@ -15,8 +17,12 @@
 
 mod buffers;
 mod closed;
+mod event;
+mod open;
 
 pub(super) use self::closed::run as closed;
+pub(super) use self::event::Event;
+pub(super) use self::open::ByRing;
 
 use std::io;
 use std::marker::PhantomData;
@@ -25,10 +31,9 @@ use std::time::{Duration, Instant};
 
 use io_uring::types::{CancelBuilder, Fixed, SubmitArgs, Timespec};
 use io_uring::{EnterFlags, IoUring, cqueue, opcode, squeue};
-use rustix::io::Errno;
 
 use self::buffers::Buffers;
-use super::arrival;
+use super::arrival::{self, Arrivals};
 use super::connection::Connection;
 use super::link::Link;
 use super::worker::Shared;
@@ -36,8 +41,6 @@ use crate::LabError;
 use crate::limits::{RING_CONNECTIONS, RING_TURN_BYTES, RING_WINDOW};
 use crate::workload::Mix;
 
-/// Set in the user data of a send.
-const SEND: u64 = 1 << 32;
 /// The one group of buffers.
 const GROUP: u16 = 0;
 /// Least bytes of a buffer.
@@ -59,39 +62,21 @@ pub(super) struct Ring<'p> {
     pool: PhantomData<&'p [u8]>,
 }
 
-/// What a completion says.
-pub(super) enum Event {
-    /// Bytes of connection `index` lie in a buffer; `armed` unless it must be armed anew.
-    Came {
-        index: usize,
-        buffer: u16,
-        len: usize,
-        armed: bool,
-    },
-    /// There was no buffer for what came: the connection must be armed anew.
-    Starved {
-        index: usize,
-    },
-    Closed {
-        index: usize,
-    },
-    Failed {
-        index: usize,
-        doing: &'static str,
-        error: Errno,
-    },
-}
-
 /// A ring where it serves and the kernel (6.15 or younger) lets this process have one: for a window
-/// that is worth its making, few bytes a turn, and requests most of which have no clock of their own.
-/// Elsewhere epoll asks for the same; only the client's own time is longer.
-pub(super) fn open<'p>(shared: &Shared<'p>, connections: &[Connection]) -> Option<Ring<'p>> {
+/// that is worth its making, few bytes a turn, and in a closed loop requests most of which have no
+/// clock of their own. Elsewhere epoll asks for the same; only the client's own time is longer.
+pub(super) fn open<'p>(
+    shared: &Shared<'p>,
+    connections: &[Connection],
+    is_open_loop: bool,
+) -> Option<Ring<'p>> {
     let (pool, pipeline) = (shared.pool, shared.spec.pipeline);
     let plain = |one: &Connection| matches!(one.link, Link::Plain(_)) && one.fresh.is_none();
+    let timed = connections.iter().filter(|one| one.timed).count();
     let reply = if pool.workload.mix == Mix::Set { pool.set.len } else { pool.get.len };
     let serves = shared.spec.window >= RING_WINDOW
         && connections.len() <= RING_CONNECTIONS
-        && connections.iter().filter(|one| one.timed).count() * 2 < connections.len()
+        && (is_open_loop || timed * 2 < connections.len())
         && connections.iter().all(plain)
         && reply.max(pool.slice(0, 1).len()) * pipeline <= RING_TURN_BYTES;
     serves.then(|| Ring::open(connections, reply * pipeline).ok())?
@@ -107,6 +92,7 @@ impl<'p> Ring<'p> {
         let ring = IoUring::builder()
             .setup_single_issuer()
             .setup_defer_taskrun()
+            .setup_taskrun_flag()
             .setup_cqsize(2 * entries)
             .build(entries)?;
         if !ring.params().is_feature_no_iowait() {
@@ -145,19 +131,20 @@ impl<'p> Ring<'p> {
         } else {
             opcode::RecvMulti::new(socket, GROUP).build()
         };
-        self.push(entry.user_data(index as u64))?;
+        self.push(entry.user_data(event::receiving(index)))?;
         self.armed += 1;
         Ok(())
     }
 
-    /// Queues a request, to be sent whole. Only its failure is told.
+    /// Queues a request, to be sent whole. Its failure is told, and that it is sent if this is asked.
     #[inline]
-    pub fn send(&mut self, index: usize, bytes: &'p [u8]) -> Result<(), LabError> {
+    pub fn send(&mut self, index: usize, bytes: &'p [u8], is_told: bool) -> Result<(), LabError> {
+        let flags = if is_told { squeue::Flags::empty() } else { squeue::Flags::SKIP_SUCCESS };
         let entry = opcode::Send::new(Fixed(index as u32), bytes.as_ptr(), bytes.len() as u32)
             .flags(libc::MSG_NOSIGNAL | libc::MSG_WAITALL)
             .build()
-            .flags(squeue::Flags::SKIP_SUCCESS);
-        self.push(entry.user_data(index as u64 | SEND))
+            .flags(flags);
+        self.push(entry.user_data(event::sending(index, bytes.len())))
     }
 
     /// Hands over what is queued.
@@ -180,12 +167,8 @@ impl<'p> Ring<'p> {
         let begun = Instant::now();
         self.completions.clear();
         loop {
-            let waited = self.enter(patience.saturating_sub(begun.elapsed()));
-            let armed = &mut self.armed;
-            self.completions.extend(self.ring.completion().inspect(|entry| {
-                let ends = entry.user_data() & SEND == 0 && !cqueue::more(entry.flags());
-                *armed -= usize::from(ends);
-            }));
+            let waited = self.enter(1, patience.saturating_sub(begun.elapsed()));
+            self.gather();
             if !self.completions.is_empty() {
                 return Ok(self.completions.len());
             }
@@ -200,43 +183,67 @@ impl<'p> Ring<'p> {
         }
     }
 
-    /// One call that hands over what is queued and waits for a completion.
-    fn enter(&mut self, patience: Duration) -> io::Result<usize> {
+    /// Hands over what is queued and takes what came, without waiting; returns how many events. Where
+    /// nothing is queued and nothing came this is a look into shared memory.
+    #[inline]
+    pub fn look(&mut self) -> Result<usize, LabError> {
+        self.completions.clear();
+        let has_work = {
+            let queue = self.ring.submission();
+            !queue.is_empty() || queue.taskrun() || queue.cq_overflow()
+        };
+        if has_work {
+            match self.enter(0, Duration::ZERO) {
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) => return Err(LabError::system("hand requests to io_uring", error)),
+                Ok(_) => {}
+            }
+        }
+        self.gather();
+        Ok(self.completions.len())
+    }
+
+    fn gather(&mut self) {
+        let armed = &mut self.armed;
+        self.completions.extend(self.ring.completion().inspect(|entry| {
+            *armed -= usize::from(event::ends_receive(entry));
+        }));
+    }
+
+    /// One call that hands over what is queued and waits for so many completions.
+    fn enter(&mut self, least: usize, patience: Duration) -> io::Result<usize> {
         let time = Timespec::from(patience);
         let limits = SubmitArgs::new().timespec(&time);
         let queued = self.ring.submission().len() as u32;
         let flags = EnterFlags::EXT_ARG | EnterFlags::GETEVENTS | EnterFlags::NO_IOWAIT;
         // SAFETY: the limits are of the kind that `EXT_ARG` says; they and the time that they name
         // live until the call returns. So many entries are queued, each as `push` says.
-        unsafe { self.ring.submitter().enter(queued, 1, flags.bits(), Some(&limits)) }
+        unsafe { self.ring.submitter().enter(queued, least as u32, flags.bits(), Some(&limits)) }
     }
 
-    /// Event `number` of those that the last wait brought.
+    /// Event `number` of those that the last wait or look brought.
     #[inline]
     pub fn event(&self, number: usize) -> Event {
-        let entry = &self.completions[number];
-        let (token, result, flags) = (entry.user_data(), entry.result(), entry.flags());
-        let index = (token & !SEND) as usize;
-        let failed =
-            |doing| Event::Failed { index, doing, error: Errno::from_raw_os_error(-result) };
-        if token & SEND != 0 {
-            // A send that ended before its end found the peer gone.
-            return if result >= 0 { Event::Closed { index } } else { failed("send requests") };
-        }
-        match (result, cqueue::buffer_select(flags)) {
-            (len @ 1.., Some(buffer)) => {
-                Event::Came { index, buffer, len: len as usize, armed: cqueue::more(flags) }
-            }
-            (error, _) if error == -libc::ENOBUFS => Event::Starved { index },
-            (0.., _) => Event::Closed { index },
-            _ => failed("receive replies"),
-        }
+        Event::of(&self.completions[number])
     }
 
-    /// What came into a buffer of a connection that is not timed.
+    /// The bytes of a connection that lie in a buffer, and when they came in, if that is known.
     #[inline]
-    pub fn bytes(&self, buffer: u16, len: usize) -> &[u8] {
-        self.buffers.filled(buffer, len)
+    pub fn read(
+        &self,
+        connection: &Connection,
+        arrivals: &Arrivals,
+        buffer: u16,
+        len: usize,
+    ) -> Result<(&[u8], Option<u64>), LabError> {
+        if !connection.timed {
+            return Ok((self.buffers.filled(buffer, len), None));
+        }
+        match self.noted(buffer, len) {
+            // Its end is a receive of nothing but the lengths.
+            None | Some(([], _)) => Err(connection.link.closed()),
+            Some((bytes, note)) => Ok((bytes, arrivals.of_note(note))),
+        }
     }
 
     /// The bytes that came into a buffer of a timed connection, and the kernel's note with them.
@@ -245,7 +252,7 @@ impl<'p> Ring<'p> {
     /// | name 4 | note 4 | payload 4 | flags 4 | room for the note | bytes
     ///   lengths
     /// ```
-    pub fn noted(&self, buffer: u16, len: usize) -> Option<(&[u8], &[u8])> {
+    fn noted(&self, buffer: u16, len: usize) -> Option<(&[u8], &[u8])> {
         let (head, rest) = self.buffers.filled(buffer, len).split_first_chunk::<NOTED_HEAD>()?;
         let (room, bytes) = rest.split_at_checked(arrival::NOTE_BYTES)?;
         let note = u32::from_ne_bytes(*head[4..].first_chunk()?) as usize;

@@ -1,0 +1,118 @@
+//! The open loop over a ring: while nothing is due and nothing came, it makes no system call.
+//!
+//! ```text
+//! due      | connection 7 | connection 8 | ...   handed over together, when all that is due is queued
+//! held     turns of a connection whose last send the kernel has not finished: a second one could
+//!          go out before the rest of it
+//! ```
+
+use std::collections::VecDeque;
+
+use super::{Event, Ring};
+use crate::LabError;
+use crate::generator::connection::Connection;
+use crate::generator::open::{self, Road};
+use crate::generator::worker::Worker;
+
+/// A ring, and what each connection has still to send.
+pub(in crate::generator) struct ByRing<'p> {
+    ring: Ring<'p>,
+    lines: Vec<Line>,
+}
+
+#[derive(Clone, Default)]
+struct Line {
+    is_sending: bool,
+    /// When the turns behind it were due.
+    held: VecDeque<u64>,
+}
+
+impl<'p> ByRing<'p> {
+    pub fn new(ring: Ring<'p>, connections: usize) -> Self {
+        Self { ring, lines: vec![Line::default(); connections] }
+    }
+}
+
+impl<'p> Road<'p> for ByRing<'p> {
+    #[inline]
+    fn ask(
+        &mut self,
+        worker: &mut Worker<'p>,
+        connections: &mut [Connection],
+        index: usize,
+        due: u64,
+    ) -> Result<(), LabError> {
+        let (shared, line) = (worker.shared, &mut self.lines[index]);
+        if line.is_sending {
+            line.held.push_back(due);
+            return Ok(());
+        }
+        line.is_sending = true;
+        let turn = connections[index].turn(shared.pool, due, shared.clock.now());
+        self.ring.send(index, turn, true)
+    }
+
+    #[inline]
+    fn look(
+        &mut self,
+        worker: &mut Worker<'p>,
+        connections: &mut [Connection],
+    ) -> Result<bool, LabError> {
+        let events = self.ring.look()?;
+        let mut now = 0;
+        for number in 0..events {
+            match self.ring.event(number) {
+                Event::Came { index, buffer, len, armed } => {
+                    let connection = &mut connections[index];
+                    self.receive(worker, connection, (buffer, len), &mut now)?;
+                    if !armed {
+                        self.ring.arm(index, connection.timed)?;
+                    }
+                }
+                Event::Sent { index } => {
+                    let line = &mut self.lines[index];
+                    line.is_sending = false;
+                    if let Some(due) = line.held.pop_front() {
+                        self.ask(worker, connections, index, due)?;
+                    }
+                }
+                Event::Starved { index } => self.ring.arm(index, connections[index].timed)?,
+                Event::Closed { index } => return Err(connections[index].link.closed()),
+                Event::Failed { index, doing, error } => {
+                    return Err(connections[index].link.failed(doing, error));
+                }
+            }
+        }
+        Ok(events > 0)
+    }
+
+    fn held(&self) -> impl Iterator<Item = u64> {
+        self.lines.iter().flat_map(|line| line.held.iter().copied())
+    }
+}
+
+impl ByRing<'_> {
+    /// Counts what lies in a buffer, and gives it back. `now` is read when a turn ends first.
+    #[inline]
+    fn receive(
+        &mut self,
+        worker: &mut Worker<'_>,
+        connection: &mut Connection,
+        (buffer, len): (u16, usize),
+        now: &mut u64,
+    ) -> Result<(), LabError> {
+        let shared = worker.shared;
+        let (bytes, at) = self.ring.read(connection, &worker.arrivals, buffer, len)?;
+        let (tally, recorder) = (&mut worker.tally, &mut worker.recorder);
+        let got = connection.take(shared.pool, bytes, shared.spec.verify, |turn| {
+            if *now == 0 {
+                *now = shared.clock.now();
+            }
+            open::keep(tally, recorder, shared, turn, (at, *now));
+        })?;
+        self.ring.give_back(buffer);
+        worker.turns_outstanding -= got.turns;
+        worker.note(got.replies, got.misses);
+        Ok(())
+    }
+}
