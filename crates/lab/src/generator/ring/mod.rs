@@ -147,6 +147,12 @@ impl<'p> Ring<'p> {
         self.push(entry.user_data(event::sending(index, bytes.len())))
     }
 
+    /// Entries that are not handed over.
+    #[inline]
+    pub fn queued(&mut self) -> usize {
+        self.ring.submission().len()
+    }
+
     /// Hands over what is queued.
     pub fn submit(&mut self) -> Result<(), LabError> {
         if self.ring.submission().is_empty() {

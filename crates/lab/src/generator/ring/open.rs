@@ -1,7 +1,7 @@
 //! The open loop over a ring: while nothing is due and nothing came, it makes no system call.
 //!
 //! ```text
-//! due      | connection 7 | connection 8 | ...   handed over together, when all that is due is queued
+//! due      | connection 7 | connection 8 | ...   handed over together, if they are several: four at most
 //! held     turns of a connection whose last send the kernel has not finished: a second one could
 //!          go out before the rest of it
 //! ```
@@ -13,6 +13,10 @@ use crate::LabError;
 use crate::generator::connection::Connection;
 use crate::generator::open::{self, Road};
 use crate::generator::worker::Worker;
+
+/// Requests that are handed over together. A send takes some two microseconds, so the last is that much
+/// later than it says for each before it; one by one, a generator that is behind does not catch up.
+const TOGETHER: usize = 4;
 
 /// A ring, and what each connection has still to send.
 pub(in crate::generator) struct ByRing<'p> {
@@ -49,7 +53,9 @@ impl<'p> Road<'p> for ByRing<'p> {
         }
         line.is_sending = true;
         let turn = connections[index].turn(shared.pool, due, shared.clock.now());
-        self.ring.send(index, turn, true)
+        self.ring.send(index, turn, true)?;
+        // Behind many others that are due it would go out long after it was said to.
+        if self.ring.queued() >= TOGETHER { self.ring.submit() } else { Ok(()) }
     }
 
     #[inline]
