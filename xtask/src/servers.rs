@@ -188,8 +188,8 @@ pub fn dolium() -> Result<PathBuf> {
 }
 
 /// A port that nothing listens on now, and not one that was answered before. It lies below those
-/// that the kernel gives to connections that go out: one of these took such a port in the moment
-/// before a server asked for it, and the kernel can choose one twice in a row.
+/// that the kernel gives to connections that go out: one of these can take such a port in the moment
+/// before a server asks for it, and the kernel can choose one twice in a row.
 pub fn free_port() -> Result<u16> {
     static NEXT: AtomicU32 = AtomicU32::new(0);
     let begin = std::process::id().wrapping_mul(7919);

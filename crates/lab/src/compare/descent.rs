@@ -8,7 +8,7 @@
 //!
 //! Halving would be fewer steps, but one wrong answer sends it away for good, and on a shared machine
 //! a rate that a store can keep is now and then said to be broken: what stops the store for ten
-//! milliseconds in a second takes its 99th percentile away. The opposite does not happen, since what
+//! milliseconds in a second takes its 99th percentile away. The opposite is rarer, since what
 //! a store is asked beyond its means waits longer and longer. So a rate that was kept once counts, and
 //! everything above is tried first.
 
