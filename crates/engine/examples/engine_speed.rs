@@ -6,53 +6,21 @@
 //! from nothing that is read. Compare with `dolium lab misses`, run within the same minutes.
 //!
 //! While the items are inserted a second thread does maintenance, as in a server; with `ALONE=1` it
-//! does not, and whoever inserts commits all memory. How long the machine stops a program that
-//! asks for nothing is measured before, for as long as inserting is expected to take.
+//! does not, and whoever inserts commits all memory. How long single inserts take is measured by
+//! `insert_pauses`.
 //!
 //! Every kind of operation is a function of its own, so that a profiler tells them apart.
 
+mod load;
+
 use dolium_engine::*;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::{Duration, Instant};
-
-const DB: Db = Db(0);
-/// Bytes of the longest key.
-const NAME_MAX: usize = 64;
-/// Rounds of maintenance as a server of a growing store makes them.
-const ROUND: Duration = Duration::from_millis(5);
-const ROUND_BUDGET_US: u64 = 2_000;
-/// What an insert takes, by a guess on the long side.
-const INSERT: Duration = Duration::from_nanos(600);
-
-fn arg(n: usize, default: usize) -> usize {
-    std::env::args().nth(n).and_then(|a| a.parse().ok()).unwrap_or(default)
-}
+use load::{DB, Name, arg, beside_maintenance, insert, key_len, store};
+use std::time::Instant;
 
 fn median(mut run: impl FnMut() -> f64) -> f64 {
     let mut figures: Vec<f64> = (0..5).map(|_| run()).collect();
     figures.sort_by(f64::total_cmp);
     figures[2]
-}
-
-/// Keys of equal length that say their number.
-#[derive(Clone, Copy)]
-struct Name {
-    bytes: [u8; NAME_MAX],
-    len: usize,
-}
-
-impl Name {
-    #[inline(always)]
-    fn of(number: usize, len: usize) -> Name {
-        let mut bytes = [0; NAME_MAX];
-        bytes[..8].copy_from_slice(&(number as u64).to_le_bytes());
-        Name { bytes, len }
-    }
-
-    #[inline(always)]
-    fn get(&self) -> &[u8] {
-        &self.bytes[..self.len]
-    }
 }
 
 /// A well mixed number below `items`.
@@ -61,15 +29,6 @@ fn place(seed: u64, items: usize) -> usize {
     let mixed = (seed ^ seed >> 29).wrapping_mul(0x9e37_79b9_7f4a_7c15);
     ((u128::from((mixed ^ mixed >> 32).wrapping_mul(0xbf58_476d_1ce4_e5b9)) * items as u128) >> 64)
         as usize
-}
-
-/// Tells a thread that it is over when dropped.
-struct End<'a>(&'a AtomicBool);
-
-impl Drop for End<'_> {
-    fn drop(&mut self) {
-        self.0.store(true, Ordering::Relaxed);
-    }
 }
 
 /// What all operations are made on.
@@ -88,39 +47,8 @@ struct Bench {
 
 impl Bench {
     #[inline(never)]
-    fn insert(&mut self) -> Vec<u32> {
-        let put = Put::plain(Value::Bytes(&self.value));
-        let mut slow = room(self.items);
-        let mut last = Instant::now();
-        for (n, slow) in slow.iter_mut().enumerate() {
-            let name = Name::of(n, self.key_len);
-            let key = self.engine.key(name.get());
-            self.session.write(DB, &key, 1).put(DB, &key, &put).expect("memory");
-            let now = Instant::now();
-            *slow = (now - last).as_nanos() as u32;
-            last = now;
-        }
-        slow
-    }
-
-    /// The same beside a thread that does maintenance.
-    fn insert_maintained(&mut self) -> Vec<u32> {
-        let is_over = AtomicBool::new(false);
-        let engine = self.engine.clone();
-        std::thread::scope(|scope| {
-            scope.spawn(|| {
-                let session = engine.session().expect("a slot");
-                while !is_over.load(Ordering::Relaxed) {
-                    let begun = Instant::now();
-                    let elapsed_us = || begun.elapsed().as_micros() as u64;
-                    session.maintain(1, ROUND_BUDGET_US, &elapsed_us);
-                    std::thread::sleep(ROUND);
-                }
-            });
-            // Also when an insert fails: the scope waits for the thread.
-            let _end = End(&is_over);
-            self.insert()
-        })
+    fn insert(&mut self) {
+        insert(&self.engine, &self.session, 0..self.items, self.key_len, &self.value, |_| ());
     }
 
     /// The next key of the random sequence.
@@ -211,26 +139,18 @@ impl Bench {
 }
 
 fn main() {
-    let (items, key_len, value_len) = (arg(1, 1_000_000), arg(2, 16), arg(3, 32));
-    assert!((8..=NAME_MAX).contains(&key_len), "keys have 8 to 64 bytes");
+    let (items, key_len, value_len) = (arg(1, 1_000_000), key_len(2), arg(3, 32));
     let huge = std::env::var("HUGE").is_ok();
-    let engine = Engine::create(EngineOptions {
-        max_bytes: 8 << 30,
-        shards: 256,
-        ..EngineOptions::default()
-    })
-    .expect("an arena");
+    let engine = store();
     let session = engine.session().expect("a slot");
     let out = Vec::with_capacity(1 << 20);
     let value = vec![5u8; value_len];
     let operations = 2_000_000.min(items * 4) / 32 * 32;
-    let mut bench = Bench { engine, session, items, key_len, operations, turn: 0, value, out };
-    print_latencies("the machine's own", idle(items));
+    let mut bench =
+        Bench { engine: engine.clone(), session, items, key_len, operations, turn: 0, value, out };
     let start = Instant::now();
-    let alone = std::env::var("ALONE").is_ok();
-    let slow = if alone { bench.insert() } else { bench.insert_maintained() };
+    beside_maintenance(&engine, || bench.insert());
     println!("insert {:.0} ns", start.elapsed().as_nanos() as f64 / items as f64);
-    print_latencies("latency", slow);
     let memory = bench.engine.memory();
     println!(
         "memory: {:.1} bytes an item committed, {:.1} live, {:.1} index",
@@ -253,43 +173,6 @@ fn main() {
     report(&mut bench, "GET batch 32", Bench::get_batch);
     report(&mut bench, "SET single", Bench::set_single);
     report(&mut bench, "SET batch 32", Bench::set_batch);
-}
-
-/// Room for as many latencies, every page of which has been written to: no first touch is timed.
-fn room(items: usize) -> Vec<u32> {
-    vec![u32::MAX; items]
-}
-
-/// The longest times between two looks at the clock, with nothing else to do, for each stretch of time
-/// that an insert takes.
-fn idle(items: usize) -> Vec<u32> {
-    let mut gaps = room(items);
-    let start = Instant::now();
-    let mut last = start;
-    for (n, gap) in gaps.iter_mut().enumerate() {
-        *gap = 0;
-        let end = start + INSERT * (n as u32 + 1);
-        while last < end {
-            let now = Instant::now();
-            *gap = (*gap).max((now - last).as_nanos() as u32);
-            last = now;
-        }
-    }
-    gaps
-}
-
-fn print_latencies(name: &str, mut ns: Vec<u32>) {
-    ns.sort_unstable();
-    let at = |p: f64| ns[((ns.len() - 1) as f64 * p) as usize] as f64 / 1000.0;
-    println!(
-        "  {name} us: p50 {:.2} p99 {:.2} p99.9 {:.1} p99.99 {:.1} p99.999 {:.1} max {:.1}",
-        at(0.5),
-        at(0.99),
-        at(0.999),
-        at(0.9999),
-        at(0.99999),
-        at(1.0)
-    );
 }
 
 /// Prints the median cost of an operation.

@@ -6,6 +6,7 @@ mod small_arenas;
 
 use dolium_engine::alloc::statistics::{counters_sum, histogram_sum};
 use dolium_engine::alloc::{Allocator, Drain, PageKind, SessionSlot};
+use dolium_engine::arena::layout::EXTENT;
 use dolium_engine::arena::{ArenaView, Ref};
 use small_arenas::allocator;
 use std::collections::HashMap;
@@ -118,6 +119,41 @@ fn much_memory_ahead_comes_in_whole_extents() {
     allocator.free(&slot, first, 15 << 20, ITEM);
     assert!(allocator.release_empty_extents(0) > 50 << 20);
     assert_eq!(resident(&allocator), allocator.arena().committed());
+    allocator.verify_alloc().unwrap();
+}
+
+/// A store that grows steadily is short of a little at a time. What it was given then were small
+/// pages for all of its life; a large one is given a huge page whenever it is short.
+#[test]
+fn a_large_store_that_is_short_of_little_is_given_a_whole_extent() {
+    use dolium_engine::alloc::Collapse;
+    let allocator = allocator(256 << 20);
+    let slot = allocator.claim(1).unwrap();
+    let first = allocator.alloc(&slot, 70 << 20, ITEM).unwrap();
+    while allocator.collapse_step() != Collapse::Nothing {}
+    let mut blocks = Vec::new();
+    let (mut steps, mut wholes) = (0, 0);
+    while wholes < 8 {
+        match allocator.commit_ahead(3 << 19, &|| true) {
+            0 => blocks.push(allocator.alloc(&slot, 300 << 10, ITEM).unwrap()),
+            EXTENT => wholes += 1,
+            // What is left of the extent that writers were in.
+            less => steps += u64::from(less < EXTENT),
+        }
+        assert!(steps <= 1, "{steps} times small pages");
+    }
+    let refused = allocator.collapse_refusals();
+    let mut left = 0;
+    while allocator.collapse_step() != Collapse::Nothing {
+        left += 1;
+    }
+    let refuses = refused > 0 || allocator.collapse_refusals() > refused;
+    assert!(left <= 1 || refuses, "{left} extents were committed as small pages");
+    assert_eq!(resident(&allocator), allocator.arena().committed());
+    for block in blocks {
+        allocator.free(&slot, block, 300 << 10, ITEM);
+    }
+    allocator.free(&slot, first, 70 << 20, ITEM);
     allocator.verify_alloc().unwrap();
 }
 

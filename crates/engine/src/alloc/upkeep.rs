@@ -12,6 +12,8 @@ use crate::sync::atomics::Ordering::Relaxed;
 
 /// A store of fewer extents than this grows by less than one.
 const WHOLE_EXTENTS_FROM: u32 = 8;
+/// One of as many grows by whole ones only: 3 % too much at most.
+const WHOLE_EXTENTS_ONLY_FROM: u32 = 32;
 /// So does one that has less to go than this: what still fits at the limit is counted in steps.
 const STEPS_BEFORE_LIMIT: u64 = 64 << 20;
 
@@ -28,12 +30,13 @@ pub enum Collapse {
 
 impl Allocator {
     /// Commits memory until `reserve` bytes are committed and free, the limit is reached or `go_on`
-    /// says no: whole extents as huge pages where much is wanted, else 256 KiB at a time. Returns
-    /// the bytes committed.
+    /// says no: whole extents as huge pages where much is wanted or the store is large, else 256 KiB
+    /// at a time. Returns the bytes committed.
     pub fn commit_ahead(&self, reserve: u64, go_on: &dyn Fn() -> bool) -> u64 {
         let mut committed = 0;
         while self.free_unit_bytes() < reserve && go_on() {
-            if self.free_unit_bytes() + EXTENT <= reserve
+            let is_large = self.known_extents() >= WHOLE_EXTENTS_ONLY_FROM;
+            if (is_large || self.free_unit_bytes() + EXTENT <= reserve)
                 && let Some(extent) = self.claim_extent()
             {
                 if !self.commit_extent(extent) {

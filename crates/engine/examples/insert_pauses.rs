@@ -1,0 +1,188 @@
+//! How long single inserts take while a store grows, and what growth costs the inserts around it:
+//! `insert_pauses [items] [key] [value] [rounds]`.
+//!
+//! Each round loads a new store beside a thread that does maintenance, as in a server, and right
+//! before it looks for as long at the clock and does nothing else: that is how long the machine
+//! itself stops a program. The medians of the rounds are printed at the end.
+//!
+//! A store of segments grows all the time, one segment by one. But segments of equal age fill at about the
+//! same time, so that in some windows of 10 000 inserts hundreds of them are split and in others hardly
+//! any. Of the second half of the load, where caches hold neither index nor items any more, the tenth of
+//! the windows with the most splits is compared with the tenth with the fewest.
+
+mod load;
+
+use load::{arg, beside_maintenance, insert, key_len, store};
+use std::time::{Duration, Instant};
+
+/// What an insert takes, by a guess on the long side.
+const INSERT: Duration = Duration::from_nanos(600);
+/// Inserts of which the splits are counted together.
+const WINDOW: usize = 10_000;
+
+/// Times of single steps, or the machine's stops in stretches of time as long.
+struct Pauses {
+    /// At p50, p99, p99.9, p99.99, p99.999 and the longest, in microseconds.
+    at: [f64; 6],
+    /// How many took more than 50 us, 200 us and 1 ms.
+    over: [usize; 3],
+}
+
+impl Pauses {
+    fn of(mut ns: Vec<u32>) -> Pauses {
+        ns.sort_unstable();
+        let at = |p: f64| ns[((ns.len() - 1) as f64 * p) as usize] as f64 / 1000.0;
+        let over = |limit: u32| ns.len() - ns.partition_point(|&ns| ns <= limit);
+        Pauses {
+            at: [0.5, 0.99, 0.999, 0.9999, 0.99999, 1.0].map(at),
+            over: [50_000, 200_000, 1_000_000].map(over),
+        }
+    }
+
+    fn medians(of: &[Pauses]) -> Pauses {
+        Pauses {
+            at: std::array::from_fn(|n| median(of.iter().map(|pauses| pauses.at[n]))),
+            over: std::array::from_fn(|n| {
+                median(of.iter().map(|pauses| pauses.over[n] as f64)) as usize
+            }),
+        }
+    }
+
+    fn print(&self, name: &str) {
+        let [p50, p99, p999, p9999, p99999, max] = self.at;
+        let [over_50, over_200, over_1000] = self.over;
+        println!(
+            "  {name:<17} us: p50 {p50:.2} p99 {p99:.2} p99.9 {p999:.1} p99.99 {p9999:.1} p99.999 {p99999:.1} \
+             max {max:.1}; over 50 us {over_50}, over 200 us {over_200}, over 1 ms {over_1000}"
+        );
+    }
+}
+
+/// A stretch of the load.
+#[derive(Clone, Copy)]
+struct Window {
+    ns: f64,
+    splits: u64,
+}
+
+/// What the splits of segments cost the inserts around them.
+struct Growth {
+    /// Splits in a window, and ns an insert: where it grows least, and where it grows most.
+    least: (f64, f64),
+    most: (f64, f64),
+}
+
+impl Growth {
+    fn of(windows: &[Window]) -> Growth {
+        let mut windows = windows[windows.len() / 2..].to_vec();
+        windows.sort_by_key(|window| window.splits);
+        let mean = |windows: &[Window]| {
+            let inserts = (windows.len() * WINDOW) as f64;
+            let splits = windows.iter().map(|w| w.splits).sum::<u64>() as f64;
+            let ns = windows.iter().map(|w| w.ns).sum::<f64>();
+            (splits / windows.len() as f64, ns / inserts)
+        };
+        let tenth = windows.len() / 10;
+        Growth { least: mean(&windows[..tenth]), most: mean(&windows[windows.len() - tenth..]) }
+    }
+
+    fn medians(of: &[Growth]) -> Growth {
+        let pick = |part: fn(&Growth) -> f64| median(of.iter().map(part));
+        Growth {
+            least: (pick(|g| g.least.0), pick(|g| g.least.1)),
+            most: (pick(|g| g.most.0), pick(|g| g.most.1)),
+        }
+    }
+
+    fn print(&self) {
+        let (few, without) = self.least;
+        let (many, with) = self.most;
+        println!(
+            "  growth: {without:.0} ns an insert where {few:.1} segments are split in {WINDOW} inserts, {with:.0} \
+             where {many:.1} are: {:.3} of the throughput",
+            without / with
+        );
+    }
+}
+
+fn median(figures: impl Iterator<Item = f64>) -> f64 {
+    let mut figures: Vec<f64> = figures.collect();
+    figures.sort_by(f64::total_cmp);
+    let half = figures.len() / 2;
+    if figures.len() % 2 == 1 { figures[half] } else { (figures[half - 1] + figures[half]) / 2.0 }
+}
+
+/// Room for as many latencies, every page of which has been written to: no first touch is timed.
+fn room(items: usize) -> Vec<u32> {
+    vec![u32::MAX; items]
+}
+
+/// The longest times between two looks at the clock, with nothing else to do, for each stretch of time
+/// that an insert takes.
+fn idle(items: usize) -> Vec<u32> {
+    let mut gaps = room(items);
+    let start = Instant::now();
+    let mut last = start;
+    for (n, gap) in gaps.iter_mut().enumerate() {
+        *gap = 0;
+        let end = start + INSERT * (n as u32 + 1);
+        while last < end {
+            let now = Instant::now();
+            *gap = (*gap).max((now - last).as_nanos() as u32);
+            last = now;
+        }
+    }
+    gaps
+}
+
+/// Loads a new store: what each insert took, and what each window.
+fn load(items: usize, key_len: usize, value: &[u8]) -> (Vec<u32>, Vec<Window>) {
+    let engine = store();
+    let session = engine.session().expect("a slot");
+    let mut took = room(items);
+    let mut windows = Vec::with_capacity(items / WINDOW);
+    beside_maintenance(&engine, || {
+        let mut splits = 0;
+        for first in (0..items / WINDOW).map(|window| window * WINDOW) {
+            let begun = Instant::now();
+            let mut last = begun;
+            insert(&engine, &session, first..first + WINDOW, key_len, value, |n| {
+                let now = Instant::now();
+                took[n] = (now - last).as_nanos() as u32;
+                last = now;
+            });
+            let ns = (last - begun).as_nanos() as f64;
+            let so_far = engine.statistics().splits;
+            windows.push(Window { ns, splits: so_far - splits });
+            splits = so_far;
+        }
+    });
+    took.truncate(items / WINDOW * WINDOW);
+    (took, windows)
+}
+
+fn main() {
+    let (items, key_len, value_len, rounds) =
+        (arg(1, 10_000_000), key_len(2), arg(3, 32), arg(4, 5));
+    assert!(items >= 100 * WINDOW, "at least {} items", 100 * WINDOW);
+    let value = vec![5u8; value_len];
+    let (mut machine, mut inserts, mut growths) = (Vec::new(), Vec::new(), Vec::new());
+    for round in 1..=rounds {
+        let own = Pauses::of(idle(items));
+        let (took, windows) = load(items, key_len, &value);
+        let mean = windows.iter().map(|w| w.ns).sum::<f64>() / took.len() as f64;
+        println!("round {round}: {mean:.0} ns an insert");
+        let pauses = Pauses::of(took);
+        own.print("the machine's own");
+        pauses.print("inserts");
+        let growth = Growth::of(&windows);
+        growth.print();
+        machine.push(own);
+        inserts.push(pauses);
+        growths.push(growth);
+    }
+    println!("medians of {rounds} rounds:");
+    Pauses::medians(&machine).print("the machine's own");
+    Pauses::medians(&inserts).print("inserts");
+    Growth::medians(&growths).print();
+}
