@@ -6,6 +6,13 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+/// Keys of each database, bytes of the one value in a thousand that is large, changes of a stream and
+/// cuts under writes: an interpreter takes some ten thousand times as long for each.
+const KEYS: u64 = if cfg!(miri) { 50 } else { 20_000 };
+const LARGE: usize = if cfg!(miri) { 20_000 } else { 300_000 };
+const CHANGES: u64 = if cfg!(miri) { 300 } else { 300_000 };
+const CUTS: usize = if cfg!(miri) { 1 } else { 5 };
+
 type Store = BTreeMap<(u16, Vec<u8>), (Vec<u8>, Millis, u32)>;
 
 fn engine(journal_bytes: u64) -> Arc<Engine> {
@@ -70,7 +77,7 @@ fn write(engine: &Arc<Engine>, seed: u64, stop: &AtomicBool, whole_databases: bo
     let mut made = 0;
     while !stop.load(Ordering::Relaxed) {
         let db = Db((next() % 2) as u16);
-        let bytes = format!("key:{}", next() % 20_000).into_bytes();
+        let bytes = format!("key:{}", next() % KEYS).into_bytes();
         let key = engine.key(&bytes);
         let now = 1_000;
         match next() % 1000 {
@@ -112,7 +119,7 @@ fn write(engine: &Arc<Engine>, seed: u64, stop: &AtomicBool, whole_databases: bo
                 }
             }
             n => {
-                let len = if n == 999 { 300_000 } else { next() as usize % 100 };
+                let len = if n == 999 { LARGE } else { next() as usize % 100 };
                 let value = vec![n as u8; len];
                 let mut put = Put::plain(Value::Bytes(&value));
                 put.flags = Flags::Set((next() % 3) as u32);
@@ -184,7 +191,7 @@ fn the_stream_has_every_change_in_order() {
                     last = Some(change.position);
                     apply(&mut replayed, &change);
                     changes += 1;
-                    if changes == 300_000 {
+                    if changes == CHANGES {
                         stop.store(true, Ordering::Relaxed);
                     }
                 }
@@ -271,7 +278,7 @@ fn a_cut_under_full_speed_writes_is_the_exact_prefix_of_the_stream() {
                 }
             }
         });
-        for _ in 0..5 {
+        for _ in 0..CUTS {
             std::thread::sleep(std::time::Duration::from_millis(100));
             let queue = Arc::new(CutQueue::new(QUEUE_BYTES));
             let mut cut = engine.begin_cut(queue.clone()).expect("no other cut runs");
@@ -284,7 +291,7 @@ fn a_cut_under_full_speed_writes_is_the_exact_prefix_of_the_stream() {
             let position = cut.position();
             drop(cut);
             // The bound: the queue's bytes, and one item that may enter an empty queue.
-            assert!(queue.bytes_peak() <= QUEUE_BYTES.max(300_000 + 4096));
+            assert!(queue.bytes_peak() <= QUEUE_BYTES.max(LARGE + 4096));
             let mut found = Store::new();
             for item in items {
                 let place = (item.db.0, item.key);

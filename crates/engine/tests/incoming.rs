@@ -9,6 +9,8 @@ use std::sync::Arc;
 
 const DB: Db = Db(0);
 const LARGE: usize = 200_000;
+/// One round in so many is made by an interpreter.
+const FEWER: usize = if cfg!(miri) { 100 } else { 1 };
 
 fn large(first: usize) -> Vec<u8> {
     (first..first + LARGE).map(|n| (n % 253) as u8).collect()
@@ -66,7 +68,7 @@ fn live(engine: &Engine, session: &Session) -> u64 {
 fn a_value_stays_where_it_was_received() {
     let (engine, session) = store(64 << 20);
     let key = engine.key(b"k");
-    for round in 0..20 {
+    for round in 0..if cfg!(miri) { 2 } else { 20 } {
         let before = live(&engine, &session);
         let value = large(round);
         let incoming = received(&session, &key, &form(LARGE), &value);
@@ -121,13 +123,13 @@ fn what_does_not_come_or_is_not_stored_is_given_back() {
     let (engine, session) = store(64 << 20);
     let key = engine.key(b"k");
     let empty = live(&engine, &session);
-    for _ in 0..500 {
+    for _ in 0..500 / FEWER {
         let mut incoming = session.expect(DB, &key, &form(LARGE), 1).expect("what was dropped");
         incoming.append(b"the beginning");
         drop(incoming);
         session.maintain(1, u64::MAX, &|| 0);
     }
-    for round in 0..500 {
+    for round in 0..500 / FEWER {
         let mut incoming = session.expect(DB, &key, &form(LARGE), 1).expect("what was not stored");
         assert_eq!(incoming.append(&large(round)), LARGE);
         session.with_received(incoming, |bytes| assert_eq!(bytes.len(), LARGE));
@@ -143,7 +145,7 @@ fn what_does_not_come_or_is_not_stored_is_given_back() {
 fn what_was_given_up_is_free_for_the_next() {
     let (engine, session) = store(64 << 20);
     let key = engine.key(b"k");
-    for _ in 0..1_000 {
+    for _ in 0..1_000 / FEWER {
         drop(session.expect(DB, &key, &form(LARGE), 1).expect("room"));
     }
     let committed = engine.memory().committed;
@@ -151,6 +153,7 @@ fn what_was_given_up_is_free_for_the_next() {
 }
 
 #[test]
+#[cfg_attr(miri, ignore = "fills 64 MiB")]
 fn few_may_be_on_their_way_and_nothing_is_evicted_for_them() {
     let (engine, session) = store(64 << 20);
     let key = engine.key(b"k");
@@ -178,6 +181,7 @@ fn few_may_be_on_their_way_and_nothing_is_evicted_for_them() {
 /// Room was made for no other block as long as the received one was at hand: all tries found memory
 /// full, and the store was refused although others could go.
 #[test]
+#[cfg_attr(miri, ignore = "fills 64 MiB")]
 fn a_copy_gets_room_where_others_can_go() {
     // More than what is kept free when memory is full.
     const HUGE: usize = 1_000_000;
@@ -218,7 +222,7 @@ fn received_values_are_replaced_and_moved_like_any_other() {
             let session = engine.session().expect("a session");
             scope.spawn(move || {
                 let key = session.engine().key(b"k");
-                for round in 0..400 {
+                for round in 0..400 / FEWER {
                     let letter = (writer * 13 + round % 13) as u8;
                     let mut incoming = session.expect(DB, &key, &form(LARGE), 1).expect("room");
                     incoming.append(&[letter; LARGE]);
@@ -236,7 +240,7 @@ fn received_values_are_replaced_and_moved_like_any_other() {
         scope.spawn(move || {
             let key = reader.engine().key(b"k");
             let mut value = Vec::new();
-            for _ in 0..400 {
+            for _ in 0..400 / FEWER {
                 value.clear();
                 if reader.get(DB, &key, 1, &mut value, |_, _| ()).is_some() {
                     assert!(value.iter().all(|byte| *byte == value[0]), "a torn value");
@@ -245,7 +249,7 @@ fn received_values_are_replaced_and_moved_like_any_other() {
                 reader.take_page_of(100, 1);
             }
         });
-        for _ in 0..20 {
+        for _ in 0..if cfg!(miri) { 2 } else { 20 } {
             engine.verify().expect("sound");
         }
     });

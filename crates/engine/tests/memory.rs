@@ -1,5 +1,8 @@
 //! Memory: the limit, eviction, compaction when sizes drift, and what FLUSHDB and expiry give back.
 
+// Megabytes are written in all of these: hours, for an interpreter.
+#![cfg(not(miri))]
+
 use dolium_engine::*;
 use std::sync::Arc;
 

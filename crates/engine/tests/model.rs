@@ -234,14 +234,20 @@ impl Environment {
     }
 }
 
+/// Seeds, operations of each, and operations between two looks at everything: an interpreter takes
+/// some ten thousand times as long.
+const SEEDS: u64 = if cfg!(miri) { 2 } else { 6 };
+const STEPS: u64 = if cfg!(miri) { 400 } else { 40_000 };
+const LOOK_EVERY: u64 = STEPS / 8;
+
 #[test]
 fn random_operations_agree_with_a_map() {
-    for seed in 1..=6 {
+    for seed in 1..=SEEDS {
         let mut environment = Environment::new(seed);
         let keys = [20, 300, 5_000][seed as usize % 3];
-        for step in 0..40_000 {
+        for step in 0..STEPS {
             environment.step(keys);
-            if step % 5_000 == 4_999 {
+            if step % LOOK_EVERY == LOOK_EVERY - 1 {
                 environment.compare();
             }
         }
@@ -249,6 +255,7 @@ fn random_operations_agree_with_a_map() {
 }
 
 #[test]
+#[cfg_attr(miri, ignore = "takes hours there")]
 fn a_hundred_thousand_keys_are_all_found_and_all_scanned() {
     let engine = Engine::create(EngineOptions {
         max_bytes: 256 << 20,
