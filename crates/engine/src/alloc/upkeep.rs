@@ -12,10 +12,10 @@ use crate::sync::atomics::Ordering::Relaxed;
 
 /// A store of fewer extents than this grows by less than one.
 const WHOLE_EXTENTS_FROM: u32 = 8;
-/// One of as many grows by whole ones only: 3 % too much at most.
-const WHOLE_EXTENTS_ONLY_FROM: u32 = 32;
 /// So does one that has less to go than this: what still fits at the limit is counted in steps.
 const STEPS_BEFORE_LIMIT: u64 = 64 << 20;
+/// A store of as many extents, and more to go, grows by whole ones only: 3 % too much at most.
+const WHOLE_EXTENTS_ONLY_FROM: u32 = 32;
 
 /// What one call of [`Allocator::collapse_step`] did.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
