@@ -87,6 +87,19 @@ fn collapsing_keeps_every_byte_whether_the_system_agrees_or_not() {
     allocator.verify_alloc().unwrap();
 }
 
+/// Nothing is left to be collapsed but the extent that was begun before, which is finished in steps; a
+/// system that refuses leaves all.
+fn assert_huge(allocator: &Allocator) {
+    use dolium_engine::alloc::Collapse;
+    let refused = allocator.collapse_refusals();
+    let mut left = 0;
+    while allocator.collapse_step() != Collapse::Nothing {
+        left += 1;
+    }
+    let refuses = refused > 0 || allocator.collapse_refusals() > refused;
+    assert!(left <= 1 || refuses, "{left} extents were committed as small pages");
+}
+
 /// Where much is wanted, memory comes as huge pages: what is charged is what the system holds, it
 /// reads as zero and keeps what is written, and nothing of it is left to be collapsed.
 #[test]
@@ -100,14 +113,7 @@ fn much_memory_ahead_comes_in_whole_extents() {
     let ahead = allocator.commit_ahead(40 << 20, &|| true);
     assert!(ahead >= 39 << 20, "{ahead}");
     assert_eq!(resident(&allocator), allocator.arena().committed());
-    let refused = allocator.collapse_refusals();
-    let mut left = 0;
-    while allocator.collapse_step() != Collapse::Nothing {
-        left += 1;
-    }
-    // The extent that was begun before is finished in steps; a system that refuses leaves all.
-    let refuses = refused > 0 || allocator.collapse_refusals() > refused;
-    assert!(left <= 1 || refuses, "{left} extents were committed as small pages");
+    assert_huge(&allocator);
     let before = allocator.arena().committed();
     let bytes: Vec<u8> = (0..30 << 20).map(|i: u32| ((i * 7) >> 3) as u8).collect();
     let block = allocator.alloc(&slot, bytes.len(), ITEM).unwrap();
@@ -142,13 +148,7 @@ fn a_large_store_that_is_short_of_little_is_given_a_whole_extent() {
         }
         assert!(steps <= 1, "{steps} times small pages");
     }
-    let refused = allocator.collapse_refusals();
-    let mut left = 0;
-    while allocator.collapse_step() != Collapse::Nothing {
-        left += 1;
-    }
-    let refuses = refused > 0 || allocator.collapse_refusals() > refused;
-    assert!(left <= 1 || refuses, "{left} extents were committed as small pages");
+    assert_huge(&allocator);
     assert_eq!(resident(&allocator), allocator.arena().committed());
     for block in blocks {
         allocator.free(&slot, block, 300 << 10, ITEM);
