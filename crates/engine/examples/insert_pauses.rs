@@ -5,10 +5,10 @@
 //! before it looks for as long at the clock and does nothing else: that is how long the machine
 //! itself stops a program. The medians of the rounds are printed at the end.
 //!
-//! A store of segments grows all the time, one segment by one. But segments of equal age fill at about the
-//! same time, so that in some windows of 10 000 inserts hundreds of them are split and in others hardly
-//! any. Of the second half of the load, where caches hold neither index nor items any more, the tenth of
-//! the windows with the most splits is compared with the tenth with the fewest.
+//! A store of segments grows all the time, one segment by one, and no window of the load is without growth.
+//! Of its second half, where caches hold neither index nor items any more, the tenth of the windows
+//! with the most splits is compared with the tenth with the fewest: for windows of 10 000 inserts, of which
+//! chance gives some half as many splits again as others, and for windows ten times as long.
 
 mod load;
 
@@ -19,6 +19,8 @@ use std::time::{Duration, Instant};
 const INSERT: Duration = Duration::from_nanos(600);
 /// Inserts of which the splits are counted together.
 const WINDOW: usize = 10_000;
+/// As many windows are one long one.
+const LONG: usize = 10;
 
 /// Times of single steps, or the machine's stops in stretches of time as long.
 struct Pauses {
@@ -73,11 +75,17 @@ struct Growth {
 }
 
 impl Growth {
-    fn of(windows: &[Window]) -> Growth {
-        let mut windows = windows[windows.len() / 2..].to_vec();
+    /// With so many windows taken together.
+    fn of(windows: &[Window], together: usize) -> Growth {
+        let sum = |windows: &[Window]| Window {
+            ns: windows.iter().map(|w| w.ns).sum(),
+            splits: windows.iter().map(|w| w.splits).sum(),
+        };
+        let half = &windows[windows.len() / 2..];
+        let mut windows: Vec<Window> = half.chunks_exact(together).map(sum).collect();
         windows.sort_by_key(|window| window.splits);
         let mean = |windows: &[Window]| {
-            let inserts = (windows.len() * WINDOW) as f64;
+            let inserts = (windows.len() * together * WINDOW) as f64;
             let splits = windows.iter().map(|w| w.splits).sum::<u64>() as f64;
             let ns = windows.iter().map(|w| w.ns).sum::<f64>();
             (splits / windows.len() as f64, ns / inserts)
@@ -94,12 +102,13 @@ impl Growth {
         }
     }
 
-    fn print(&self) {
+    fn print(&self, together: usize) {
         let (few, without) = self.least;
         let (many, with) = self.most;
         println!(
-            "  growth: {without:.0} ns an insert where {few:.1} segments are split in {WINDOW} inserts, {with:.0} \
+            "  growth: {without:.0} ns an insert where {few:.1} segments are split in {} inserts, {with:.0} \
              where {many:.1} are: {:.3} of the throughput",
+            together * WINDOW,
             without / with
         );
     }
@@ -164,9 +173,10 @@ fn load(items: usize, key_len: usize, value: &[u8]) -> (Vec<u32>, Vec<Window>) {
 fn main() {
     let (items, key_len, value_len, rounds) =
         (arg(1, 10_000_000), key_len(2), arg(3, 32), arg(4, 5));
-    assert!(items >= 100 * WINDOW, "at least {} items", 100 * WINDOW);
+    assert!(items >= 20 * LONG * WINDOW, "at least {} items", 20 * LONG * WINDOW);
     let value = vec![5u8; value_len];
-    let (mut machine, mut inserts, mut growths) = (Vec::new(), Vec::new(), Vec::new());
+    let (mut machine, mut inserts) = (Vec::new(), Vec::new());
+    let (mut growths, mut long_growths) = (Vec::new(), Vec::new());
     for round in 1..=rounds {
         let own = Pauses::of(idle(items));
         let (took, windows) = load(items, key_len, &value);
@@ -175,14 +185,17 @@ fn main() {
         let pauses = Pauses::of(took);
         own.print("the machine's own");
         pauses.print("inserts");
-        let growth = Growth::of(&windows);
-        growth.print();
+        let (growth, long) = (Growth::of(&windows, 1), Growth::of(&windows, LONG));
+        growth.print(1);
+        long.print(LONG);
         machine.push(own);
         inserts.push(pauses);
         growths.push(growth);
+        long_growths.push(long);
     }
     println!("medians of {rounds} rounds:");
     Pauses::medians(&machine).print("the machine's own");
     Pauses::medians(&inserts).print("inserts");
-    Growth::medians(&growths).print();
+    Growth::medians(&growths).print(1);
+    Growth::medians(&long_growths).print(LONG);
 }

@@ -43,7 +43,7 @@ impl Session {
         if directory.is_empty() {
             return;
         }
-        let segment = target.shard.segment_of(directory, engine.view().shifted(hash));
+        let segment = target.shard.segment_of(directory, engine.view().position(hash));
         let home = home_of(hash);
         let tags = segment.line(home).load();
         if tags.first_empty().is_some() {

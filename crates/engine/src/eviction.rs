@@ -179,9 +179,7 @@ impl Session {
             line += 1;
             if line == LINES {
                 line = 1;
-                let depth = segment.depth().min(directory.depth());
-                let span = 1 << (directory.depth() - depth);
-                index = (index & !(span - 1)) + span;
+                index = segment.span().end_in(directory);
             }
             // A sample of 64 lines for the soonest deadline; else until the share is reached.
             if evicted >= share || soonest.is_some() && looked >= 64 {

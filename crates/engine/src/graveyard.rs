@@ -6,9 +6,9 @@
 use crate::engine::Engine;
 use crate::guard::Target;
 use crate::index::bucket::SLOTS;
-use crate::index::directory_bytes;
+use crate::index::directory::DirectoryWord;
 use crate::index::segment::{LINES, SEGMENT_BYTES, Segment};
-use crate::index::shard::{DirectoryWord, Shard};
+use crate::index::shard::Shard;
 use crate::item::Item;
 use crate::session::Session;
 use std::sync::TryLockError;
@@ -40,12 +40,12 @@ impl Engine {
             let Some(buried) = graveyard.last_mut() else { return false };
             if buried.next >= buried.directory.entries() {
                 let directory = buried.directory;
-                session.give_index((directory.at() / 8) as u32, directory_bytes(directory.depth()));
+                session.give_index((directory.at() / 8) as u32, directory.bytes());
                 graveyard.pop();
                 continue;
             }
             let segment = self.buried_segment(buried.directory, buried.next);
-            buried.next += 1 << (buried.directory.depth() - segment.depth());
+            buried.next = segment.span().end_in(buried.directory);
             if buried.cut == self.cut_number() {
                 self.before_free(buried.root, segment);
             }
@@ -82,7 +82,7 @@ impl Engine {
                 if !visit(buried.root, segment) {
                     return Some(false);
                 }
-                index += 1 << (buried.directory.depth() - segment.depth());
+                index = segment.span().end_in(buried.directory);
             }
         }
         Some(true)

@@ -259,7 +259,7 @@ impl Reader {
                     for (key, found) in &place.keys {
                         visit(key, found);
                     }
-                    return Ok((place.depth, place.keys.len()));
+                    return Ok((place.end, place.keys.len()));
                 }
                 spin_turn();
             }

@@ -1,10 +1,10 @@
 //! Iteration: SCAN, KEYS and RANDOMKEY.
 //!
-//! A cursor is a place in hash space: shard, then the hash bits below it (a segment's prefix, left
-//! aligned), then a home line.
+//! A cursor is a place in hash space: shard, then a key's position in it (the hash bits below the
+//! shard's: where a segment begins), then a home line.
 //!
 //! ```text
-//! bits 38.. shard    bits 6..37 upper 32 bits of the shifted hash    bits 0..5 home lines done
+//! bits 38.. shard    bits 6..37 position    bits 0..5 home lines done
 //! ```
 //! A key's home line does not depend on how often its segment was split, so that a cursor stays
 //! good whatever happens between two steps: home lines below `line` of the segment at the cursor,
@@ -15,6 +15,7 @@
 
 use crate::hash::Hasher;
 use crate::index::bucket::{Line, LineTags, SLOTS};
+use crate::index::directory::POSITION_BITS;
 use crate::index::read::{Contended, View};
 use crate::index::segment::{HOME_LINES, SEGMENT_BYTES, STASH_LINES, Segment, home_of, stash_line};
 use crate::item::Item;
@@ -28,8 +29,7 @@ const LINE_BITS: u32 = 6;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Cursor {
     pub shard: u64,
-    /// Upper 32 bits of the shifted hash.
-    pub prefix: u64,
+    pub position: u64,
     /// Home lines done.
     pub line: u64,
 }
@@ -38,24 +38,24 @@ impl Cursor {
     pub fn decode(word: u64) -> Cursor {
         Cursor {
             shard: word >> (32 + LINE_BITS),
-            prefix: word >> LINE_BITS & 0xffff_ffff,
+            position: word >> LINE_BITS & 0xffff_ffff,
             line: word & ((1 << LINE_BITS) - 1),
         }
     }
 
     pub fn encode(self) -> u64 {
-        self.shard << (32 + LINE_BITS) | self.prefix << LINE_BITS | self.line
+        self.shard << (32 + LINE_BITS) | self.position << LINE_BITS | self.line
     }
 }
 
 /// Walks home lines from `at` until `count` keys were seen or ten times as many places (as Redis,
-/// so that sparse data end a step too). `visit(at, home)` gives the depth of the segment that is
+/// so that sparse data end a step too). `visit(at, home)` gives the position behind the segment that is
 /// there (`None`: the shard is empty) and how many keys it saw. Returns the next place.
 pub(crate) fn visit_places<E>(
     mut at: Cursor,
     count: usize,
     shards: usize,
-    mut visit: impl FnMut(Cursor, usize) -> Result<(Option<u32>, usize), E>,
+    mut visit: impl FnMut(Cursor, usize) -> Result<(Option<u64>, usize), E>,
 ) -> Result<Option<Cursor>, E> {
     let places_max = count.saturating_mul(10).max(HOME_LINES);
     let (mut keys, mut places) = (0, 0);
@@ -65,18 +65,15 @@ pub(crate) fn visit_places<E>(
         }
         // A cursor that no scan gave may hold any line.
         let home = (at.line as usize).min(HOME_LINES - 1) + 1;
-        let (depth, seen) = visit(at, home)?;
+        let (end, seen) = visit(at, home)?;
         keys += seen;
         places += 1;
-        let next_shard = Cursor { shard: at.shard + 1, prefix: 0, line: 0 };
-        at = match depth {
+        let next_shard = Cursor { shard: at.shard + 1, position: 0, line: 0 };
+        at = match end {
             None => next_shard,
             Some(_) if home < HOME_LINES => Cursor { line: home as u64, ..at },
-            Some(depth) => {
-                let span = 1u64 << (32 - depth);
-                let prefix = (at.prefix & !(span - 1)) + span;
-                if prefix < 1 << 32 { Cursor { prefix, line: 0, ..at } } else { next_shard }
-            }
+            Some(position) if position < 1 << POSITION_BITS => Cursor { position, line: 0, ..at },
+            Some(_) => next_shard,
         };
     }
     Ok(None)
@@ -84,8 +81,8 @@ pub(crate) fn visit_places<E>(
 
 /// What was read at one place.
 pub(crate) struct Place {
-    /// Depth of the segment; `None`: the shard is empty.
-    pub depth: Option<u32>,
+    /// The position behind the segment; `None`: the shard is empty.
+    pub end: Option<u64>,
     pub keys: Vec<(Vec<u8>, Found)>,
 }
 
@@ -104,9 +101,9 @@ impl View<'_> {
         let shard = self.shard_at(root, at.shard as usize);
         let directory = shard.directory();
         if directory.is_empty() {
-            return Some(Place { depth: None, keys: Vec::new() });
+            return Some(Place { end: None, keys: Vec::new() });
         }
-        let entry_at = directory.entry_at(at.prefix << 32);
+        let entry_at = directory.entry_at(at.position);
         if !self.words.may_load(entry_at, 4) {
             return None;
         }
@@ -116,7 +113,7 @@ impl View<'_> {
         if !self.words.may_load(segment.at, SEGMENT_BYTES) {
             return None;
         }
-        let depth = segment.depth();
+        let end = directory.end_of(segment.span());
         let line = segment.line(home);
         let tags = line.load();
         let mut keys = Vec::new();
@@ -139,9 +136,8 @@ impl View<'_> {
             && stash_seen.is_none_or(|(line, tags)| line.version() == tags.version())
             && self.words.u32_at(entry_at).load(Relaxed) == reference
             && shard.directory() == directory
-            && self.root_of(db) == root
-            && depth <= 32;
-        holds.then_some(Place { depth: Some(depth), keys })
+            && self.root_of(db) == root;
+        holds.then_some(Place { end: Some(end), keys })
     }
 
     fn collect(
@@ -184,7 +180,7 @@ impl Session {
             for (key, found) in &place.keys {
                 visit(key, found);
             }
-            Ok::<_, Contended>((place.depth, place.keys.len()))
+            Ok::<_, Contended>((place.end, place.keys.len()))
         });
         next.ok().flatten().map_or(0, Cursor::encode)
     }
@@ -218,8 +214,11 @@ impl Session {
             rest -= items;
         }
         let spread = random.rotate_left(29).wrapping_mul(0x9e37_79b9_7f4a_7c15);
-        let mut at =
-            Cursor { shard: shard as u64, prefix: spread >> 32, line: spread % HOME_LINES as u64 };
+        let mut at = Cursor {
+            shard: shard as u64,
+            position: spread >> 32,
+            line: spread % HOME_LINES as u64,
+        };
         // From there on to the first key, once around.
         let mut wrapped = false;
         loop {
@@ -231,7 +230,7 @@ impl Session {
             }
             let next = visit_places(at, 1, view.shard_count(), |at, home| {
                 let place = self.place_at(db, at, home, now);
-                Ok::<_, Contended>((place.depth, place.keys.len()))
+                Ok::<_, Contended>((place.end, place.keys.len()))
             });
             // The step ends behind the place that had a key: look again at each on the way.
             at = match next {
@@ -239,7 +238,7 @@ impl Session {
                 _ if wrapped => return false,
                 _ => {
                     wrapped = true;
-                    Cursor { shard: 0, prefix: 0, line: 0 }
+                    Cursor { shard: 0, position: 0, line: 0 }
                 }
             };
         }
@@ -257,7 +256,7 @@ impl Session {
             if !place.keys.is_empty() {
                 full = Some(at);
             }
-            Ok((place.depth, place.keys.len()))
+            Ok((place.end, place.keys.len()))
         });
         full
     }
@@ -270,9 +269,9 @@ mod tests {
     #[test]
     fn cursors_survive_their_word() {
         for shard in [0, 1, 1023] {
-            for prefix in [0, 1 << 31, 0xffff_ffff] {
+            for position in [0, 1 << 31, 0xffff_ffff] {
                 for line in [0, 1, 55] {
-                    let cursor = Cursor { shard, prefix, line };
+                    let cursor = Cursor { shard, position, line };
                     assert_eq!(Cursor::decode(cursor.encode()), cursor);
                 }
             }

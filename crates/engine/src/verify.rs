@@ -11,12 +11,14 @@
 
 use crate::engine::Engine;
 use crate::index::bucket::{META_TTL, SLOTS, tag_of};
+use crate::index::directory::cells_of;
 use crate::index::segment::{HOME_LINES, LINES, SEGMENT_BYTES, Segment, home_of, stash_line};
 use crate::index::shard::Shard;
 use crate::item::Item;
 use crate::limits::{KEY_BYTES_MAX, VALUE_BYTES_MAX};
 use crate::verbs::Db;
 use std::collections::HashSet;
+use std::ops::Range;
 
 #[derive(Default)]
 struct Seen {
@@ -74,6 +76,9 @@ impl Engine {
         if directory.is_empty() {
             return Ok(());
         }
+        if directory.cells() != cells_of(number, self.view().shard_count()) {
+            return Err(format!("X1 a directory of {} cells", directory.cells()));
+        }
         let mut index = 0;
         while index < directory.entries() {
             let segment = shard.segment(directory, index);
@@ -81,16 +86,17 @@ impl Engine {
                 return Err(format!("X1 entry {index} names a place outside"));
             }
             let owner = segment.owner().ok_or(format!("X1 entry {index} names no segment"))?;
-            let depth = u32::from(owner.depth);
-            if depth > directory.depth()
+            if owner.span.doublings > directory.doublings()
                 || owner.root as u32 != root
                 || owner.shard as usize != number
-                || owner.prefix as usize != index >> (directory.depth() - depth)
+                || owner.span.first_in(directory) != index
+                || owner.span.count == 0
+                || owner.span.end_in(directory) > directory.entries()
             {
                 return Err(format!("X1 entry {index} names a segment of {owner:?}"));
             }
-            let span = 1 << (directory.depth() - depth);
-            for entry in index..index + span {
+            let entries = index..owner.span.end_in(directory);
+            for entry in entries.clone() {
                 if shard.segment(directory, entry).at != segment.at {
                     return Err(format!("X1 entries {index} and {entry} differ"));
                 }
@@ -98,15 +104,8 @@ impl Engine {
             if !seen.blocks.insert(segment.at) {
                 return Err(format!("X3 the segment of entry {index} is in use twice"));
             }
-            self.verify_segment(
-                shard,
-                number,
-                index >> (directory.depth() - depth),
-                segment,
-                seen,
-                keys,
-            )?;
-            index += span;
+            index = entries.end;
+            self.verify_segment(shard, number, entries, segment, seen, keys)?;
         }
         Ok(())
     }
@@ -115,7 +114,7 @@ impl Engine {
         &self,
         shard: Shard<'_>,
         number: usize,
-        prefix: usize,
+        entries: Range<usize>,
         segment: Segment<'_>,
         seen: &mut Seen,
         keys: &mut HashSet<Vec<u8>>,
@@ -125,7 +124,7 @@ impl Engine {
             let bucket = segment.line(line);
             let tags = bucket.load();
             for slot in (0..SLOTS).filter(|&slot| tags.tag(slot) != 0) {
-                let place = format!("segment {prefix:x}, line {line}, slot {slot}");
+                let place = format!("segment of {entries:?}, line {line}, slot {slot}");
                 let at = bucket.reference(slot) as usize * 8;
                 let item =
                     Item::at(self.mem(), at).ok_or(format!("X6 {place}: beyond the arena"))?;
@@ -137,10 +136,9 @@ impl Engine {
                 let hash = self.hash(&key);
                 let home = home_of(hash);
                 let stash = segment.line(home).load().stash();
-                let depth = segment.depth();
+                let entry = shard.directory().entry_of(self.view().position(hash));
                 let here = self.view().shard_number(hash) == number
-                    && (depth == 0
-                        || (self.view().shifted(hash) >> (64 - depth)) as usize == prefix)
+                    && entries.contains(&entry)
                     && tag_of(hash) == tags.tag(slot)
                     && (line == home
                         || line > HOME_LINES && stash != 0 && line == stash_line(stash));
@@ -169,7 +167,7 @@ impl Engine {
         }
         if ttl_items != segment.ttl_items() {
             return Err(format!(
-                "X4 segment {prefix:x}: {ttl_items} items with TTL were found, {} counted",
+                "X4 segment of {entries:?}: {ttl_items} items with TTL were found, {} counted",
                 segment.ttl_items()
             ));
         }

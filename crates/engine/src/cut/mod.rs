@@ -17,6 +17,7 @@ pub use queue::CutQueue;
 use crate::engine::Engine;
 use crate::guard::Target;
 use crate::index::bucket::SLOTS;
+use crate::index::directory::POSITION_BITS;
 use crate::index::segment::{LINES, Segment};
 use crate::item::Item;
 use crate::sync::atomics::Ordering::{Acquire, Relaxed, Release};
@@ -85,10 +86,10 @@ pub struct Cut {
     /// The journal's position: what is before it is in the cut, what is not is not.
     position: u64,
     roots: Vec<u32>,
-    /// Where the walk is: index into `roots`, shard, and hash prefix (left-aligned).
+    /// Where the walk is: index into `roots`, shard, and a key's position in it.
     root: usize,
     shard: usize,
-    prefix: u64,
+    place: u64,
 }
 
 /// How far a step came.
@@ -127,7 +128,7 @@ impl Engine {
             state.number.fetch_add(1, Relaxed);
             // Relaxed would do: writers look at it under a lock that is held here.
             state.running.store(true, Release);
-            Some(Cut { engine: self.clone(), position, roots, root: 0, shard: 0, prefix: 0 })
+            Some(Cut { engine: self.clone(), position, roots, root: 0, shard: 0, place: 0 })
         };
         self.unlock_several(&held);
         cut
@@ -235,7 +236,7 @@ impl Cut {
         let view = engine.view();
         while let Some(&root) = self.roots.get(self.root) {
             if self.shard == view.shard_count() {
-                (self.root, self.shard, self.prefix) = (self.root + 1, 0, 0);
+                (self.root, self.shard, self.place) = (self.root + 1, 0, 0);
                 continue;
             }
             let shard = view.shard_at(root, self.shard);
@@ -245,21 +246,18 @@ impl Cut {
             let directory = shard.directory();
             let mut more = false;
             if !directory.is_empty() {
-                let segment = shard.segment_of(directory, self.prefix);
+                let segment = shard.segment_of(directory, self.place);
                 if engine.preserve(root, segment, ALL_LINES, LINES_A_TURN, Some(items)) {
                     // A split meanwhile gives two segments that are known to be done.
-                    let covered =
-                        if segment.depth() == 0 { 0 } else { 1u64 << (64 - segment.depth()) };
-                    let start = if covered == 0 { 0 } else { self.prefix & !(covered - 1) };
-                    self.prefix = start.wrapping_add(covered);
-                    more = self.prefix != 0;
+                    self.place = directory.end_of(segment.span());
+                    more = self.place < 1 << POSITION_BITS;
                 } else {
                     more = true;
                 }
             }
             lock::release(shard.lock());
             if !more {
-                (self.shard, self.prefix) = (self.shard + 1, 0);
+                (self.shard, self.place) = (self.shard + 1, 0);
             }
             if !directory.is_empty() {
                 return CutStep::More;

@@ -136,7 +136,7 @@ impl Session {
         if directory.is_empty() || self.is_change_awaited() {
             return false;
         }
-        let segment = shard.segment_of(directory, view.shifted(key.hash));
+        let segment = shard.segment_of(directory, view.position(key.hash));
         let (home, tag) = (home_of(key.hash), tag_of(key.hash));
         // As in `View::read_plain`.
         segment.line(stash_line(likely_stash(home))).prefetch();

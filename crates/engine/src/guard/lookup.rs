@@ -57,7 +57,7 @@ impl<'s> Guard<'s> {
             return None;
         }
         let view = self.session.view();
-        let segment = target.shard.segment_of(directory, view.shifted(key.hash));
+        let segment = target.shard.segment_of(directory, view.position(key.hash));
         let tag = tag_of(key.hash);
         let home = home_of(key.hash);
         let mut line = home;

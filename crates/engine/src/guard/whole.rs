@@ -21,7 +21,7 @@ impl<'s> Guard<'s> {
                     let target = Target { db, root, shard_number: number, shard };
                     // Readers see the changed word at their final check and start again; only
                     // then can the blocks be freed.
-                    shard.set_directory(directory.next(0, 0));
+                    shard.set_directory(directory.next_empty());
                     engine.bury(&target, directory);
                 }
                 shard.forget_items();

@@ -98,7 +98,7 @@ impl<'a> View<'a> {
         let shard = self.shard_of(root, hash);
         let several = shard.several();
         let directory = shard.directory();
-        let entry_at = directory.entry_at(self.shifted(hash));
+        let entry_at = directory.entry_at(self.position(hash));
         // A shard without segments has no entries: what would be taken for one is the arena's header.
         if several & 1 != 0 || directory.is_empty() || !self.words.may_load(entry_at, 4) {
             return Fetch { hash, ..Fetch::NONE };

@@ -13,9 +13,10 @@
 use crate::guard::Target;
 use crate::index::batch::{Fetch, PLAIN_BYTES_MAX};
 use crate::index::bucket::{LINE_BYTES, Line};
+use crate::index::directory::DirectoryWord;
 use crate::index::read::{View, step};
 use crate::index::segment::Segment;
-use crate::index::shard::{DirectoryWord, Shard};
+use crate::index::shard::Shard;
 use crate::item::Item;
 use crate::sync::atomics::Ordering::{Acquire, Relaxed};
 use crate::sync::atomics::fence;

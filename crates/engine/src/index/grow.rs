@@ -7,9 +7,10 @@
 use crate::engine::Engine;
 use crate::guard::Target;
 use crate::index::bucket::SLOTS;
+use crate::index::directory::{DIRECTORY_HEADER_BYTES, DOUBLINGS_MAX, DirectoryWord, Span};
+use crate::index::directory::{begin_directory, cells_of, directory_bytes};
 use crate::index::segment::{HOME_LINES, LINES, SEGMENT_BYTES, STASH_LINES, Segment, home_of};
 use crate::index::segment::{Owner, likely_stash, stash_line};
-use crate::index::shard::{DEPTH_MAX, DIRECTORY_HEADER_BYTES, DirectoryWord, begin_directory};
 use crate::session::Session;
 use crate::sync::atomics::Ordering::{Relaxed, Release};
 use crate::sync::atomics::fence;
@@ -32,13 +33,13 @@ impl Engine {
         target: &Target<'a>,
         hash: u64,
     ) -> Result<(Segment<'a>, usize, usize), StoreError> {
-        let shifted = self.view().shifted(hash);
+        let position = self.view().position(hash);
         if target.shard.directory().is_empty() {
             self.first_segment(session, target)?;
         }
         for _ in 0..=SPLITS_MAX {
             let directory = target.shard.directory();
-            let segment = target.shard.segment_of(directory, shifted);
+            let segment = target.shard.segment_of(directory, position);
             let home = home_of(hash);
             if let Some(slot) = segment.line(home).load().first_empty() {
                 return Ok((segment, home, slot));
@@ -46,7 +47,7 @@ impl Engine {
             if let Some((line, slot)) = self.stash_place(target, segment, home) {
                 return Ok((segment, line, slot));
             }
-            self.split(session, target, segment, shifted)?;
+            self.split(session, target, segment)?;
         }
         Err(StoreError::Full)
     }
@@ -79,20 +80,14 @@ impl Engine {
         &'a self,
         session: &Session,
         target: &Target<'a>,
-        depth: u32,
-        prefix: u64,
+        span: Span,
     ) -> Result<Segment<'a>, StoreError> {
         let reference = session.take_index(SEGMENT_BYTES)?;
         let segment = Segment { words: self.mem(), at: reference as usize * 8 };
         let seed = target.shard.next_sequence() as u32;
         // As in `item::write_item`: a reader of the block's former content must see it gone.
         fence(Release);
-        let owner = Owner {
-            root: target.root as u16,
-            shard: target.shard_number as u16,
-            depth: depth as u8,
-            prefix,
-        };
+        let owner = Owner { root: target.root as u16, shard: target.shard_number as u16, span };
         segment.reset(owner, seed.wrapping_mul(0x9e37_79b1));
         segment.set_cut(self.cut_number(), u64::MAX);
         Ok(segment)
@@ -102,27 +97,30 @@ impl Engine {
         &self,
         session: &Session,
         target: &Target<'_>,
-        depth: u32,
+        cells: u32,
+        doublings: u32,
     ) -> Result<u32, StoreError> {
-        let reference = session.take_index(directory_bytes(depth))?;
+        let reference = session.take_index(directory_bytes(cells, doublings))?;
         fence(Release);
         let at = reference as usize * 8;
-        begin_directory(self.mem(), at, target.root as u16, target.shard_number as u16, depth);
+        begin_directory(self.mem(), at, target.root as u16, target.shard_number as u16);
         Ok(reference)
     }
 
     fn first_segment(&self, session: &Session, target: &Target<'_>) -> Result<(), StoreError> {
-        let directory = self.new_directory(session, target, 0)?;
-        let segment = match self.new_segment(session, target, 0, 0) {
+        let cells = cells_of(target.shard_number, self.view().shard_count());
+        let reference = self.new_directory(session, target, cells, 0)?;
+        let span = Span::whole(cells);
+        let segment = match self.new_segment(session, target, span) {
             Ok(segment) => segment,
             Err(error) => {
-                session.give_index(directory, directory_bytes(0));
+                session.give_index(reference, directory_bytes(cells, 0));
                 return Err(error);
             }
         };
-        let entry = directory as usize * 8 + DIRECTORY_HEADER_BYTES;
-        self.mem().u32_at(entry).store(segment.reference(), Relaxed);
-        target.shard.set_directory(target.shard.directory().next(directory, 0));
+        let directory = target.shard.directory().next(reference, cells, 0);
+        publish(directory, segment, span);
+        target.shard.set_directory(directory);
         Ok(())
     }
 
@@ -133,19 +131,19 @@ impl Engine {
         target: &Target<'_>,
     ) -> Result<(), StoreError> {
         let old = target.shard.directory();
-        let depth = old.depth() + 1;
-        if depth > DEPTH_MAX {
+        let doublings = old.doublings() + 1;
+        if doublings > DOUBLINGS_MAX {
             return Err(StoreError::Full);
         }
-        let reference = self.new_directory(session, target, depth)?;
+        let reference = self.new_directory(session, target, old.cells(), doublings)?;
         let entries = reference as usize * 8 + DIRECTORY_HEADER_BYTES;
         for index in 0..old.entries() {
             let segment = target.shard.segment(old, index).reference();
             self.mem().u32_at(entries + 8 * index).store(segment, Relaxed);
             self.mem().u32_at(entries + 8 * index + 4).store(segment, Relaxed);
         }
-        target.shard.set_directory(old.next(reference, depth));
-        session.give_index((old.at() / 8) as u32, directory_bytes(old.depth()));
+        target.shard.set_directory(old.next(reference, old.cells(), doublings));
+        session.give_index((old.at() / 8) as u32, old.bytes());
         Ok(())
     }
 
@@ -158,8 +156,7 @@ impl Engine {
         owner: Owner,
     ) -> Result<(), StoreError> {
         self.before_split(target, old);
-        let depth = u32::from(owner.depth);
-        let new = self.new_segment(session, target, depth, owner.prefix)?;
+        let new = self.new_segment(session, target, owner.span)?;
         for line in 1..LINES {
             let from = old.line(line);
             let tags = from.load();
@@ -172,7 +169,7 @@ impl Engine {
         }
         new.add_ttl_items(old.ttl_items() as i64);
         new.set_next_due(old.next_due());
-        publish(target.shard.directory(), new, depth, owner.prefix);
+        publish(target.shard.directory(), new, owner.span);
         session.give_index(old.reference(), SEGMENT_BYTES);
         Ok(())
     }
@@ -184,28 +181,21 @@ impl Engine {
         target: &Target<'_>,
     ) -> Result<(), StoreError> {
         let old = target.shard.directory();
-        let reference = self.new_directory(session, target, old.depth())?;
+        let reference = self.new_directory(session, target, old.cells(), old.doublings())?;
         let entries = reference as usize * 8 + DIRECTORY_HEADER_BYTES;
         for index in 0..old.entries() {
             let segment = target.shard.segment(old, index).reference();
             self.mem().u32_at(entries + 4 * index).store(segment, Relaxed);
         }
-        target.shard.set_directory(old.next(reference, old.depth()));
-        session.give_index((old.at() / 8) as u32, directory_bytes(old.depth()));
+        target.shard.set_directory(old.next(reference, old.cells(), old.doublings()));
+        session.give_index((old.at() / 8) as u32, old.bytes());
         Ok(())
     }
 }
 
-/// Bytes of a directory of this depth.
-pub(crate) fn directory_bytes(depth: u32) -> usize {
-    DIRECTORY_HEADER_BYTES + (4usize << depth)
-}
-
-/// Stores a segment into all directory entries that its prefix covers.
-pub(super) fn publish(directory: DirectoryWord, segment: Segment<'_>, depth: u32, prefix: u64) {
-    let spread = directory.depth() - depth;
-    let first = (prefix as usize) << spread;
-    for index in first..first + (1 << spread) {
+/// Stores a segment into all directory entries of its span.
+pub(super) fn publish(directory: DirectoryWord, segment: Segment<'_>, span: Span) {
+    for index in span.first_in(directory)..span.end_in(directory) {
         let entry = directory.at() + DIRECTORY_HEADER_BYTES + 4 * index;
         // Pairs with the Acquire of the entry in `View::probe`: who sees the segment sees it full.
         segment.words.u32_at(entry).store(segment.reference(), Release);

@@ -6,6 +6,7 @@
 pub(crate) mod batch;
 pub(crate) mod bucket;
 mod candidate;
+pub(crate) mod directory;
 mod grow;
 pub(crate) mod read;
 pub(crate) mod segment;
@@ -14,5 +15,3 @@ mod split;
 pub(crate) mod together;
 mod trail;
 pub(crate) mod typical;
-
-pub(crate) use grow::directory_bytes;

@@ -9,9 +9,10 @@
 
 use crate::arena::Mem;
 use crate::index::bucket::{Line, LineTags, tag_of};
+use crate::index::directory::{DirectoryWord, POSITION_BITS};
 use crate::index::segment::{SEGMENT_BYTES, STASH_LINES, Segment};
 use crate::index::segment::{home_of, likely_stash, stash_line};
-use crate::index::shard::{DirectoryWord, SHARD_BYTES, Shard};
+use crate::index::shard::{SHARD_BYTES, Shard};
 use crate::item::Item;
 use crate::sync::atomics::Ordering::{Acquire, Relaxed};
 use crate::sync::atomics::{fence, spin_turn};
@@ -119,10 +120,10 @@ impl<'a> View<'a> {
         self.shard_at(root, self.shard_number(hash))
     }
 
-    /// The hash without its shard bits: the directory's bits come first.
+    /// The bits of a hash by which its shard's directory is asked: the 32 below the shard's.
     #[inline(always)]
-    pub fn shifted(&self, hash: u64) -> u64 {
-        hash << self.shard_bits
+    pub fn position(&self, hash: u64) -> u64 {
+        hash << self.shard_bits >> (64 - POSITION_BITS)
     }
 
     pub fn shard_count(&self) -> usize {
@@ -167,7 +168,7 @@ impl<'a> View<'a> {
                 }
                 continue;
             }
-            let entry_at = directory.entry_at(self.shifted(key.hash));
+            let entry_at = directory.entry_at(self.position(key.hash));
             if !self.words.may_load(entry_at, 4) {
                 continue;
             }
@@ -237,7 +238,7 @@ impl<'a> View<'a> {
         if directory.is_empty() {
             return Some((None, None));
         }
-        let entry_at = directory.entry_at(self.shifted(key.hash));
+        let entry_at = directory.entry_at(self.position(key.hash));
         if !self.words.may_load(entry_at, 4) {
             return None;
         }

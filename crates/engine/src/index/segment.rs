@@ -7,8 +7,8 @@
 //! lines 28..31  stash lines 1..4: each home line may be given one, so that a lookup touches two
 //!               lines at most
 //!
-//! header   0 u64  prefix: the hash bits that all keys here share, right-aligned
-//!          8 u64  depth (how many bits) | shard << 16 | database root << 32 | magic << 48
+//! header   0 u64  which entries of the directory name it: first | how many << 32
+//!          8 u64  of a directory with so many doublings | shard << 16 | database root << 32 | magic << 48
 //!         16 u64  items with a deadline
 //!         24 u64  no deadline here comes before this (ms; u64::MAX = none)
 //!         32 u64  cut: the number of the last cut that knows this segment
@@ -17,6 +17,7 @@
 
 use crate::arena::Mem;
 use crate::index::bucket::{LINE_BYTES, Line};
+use crate::index::directory::Span;
 use crate::sync::atomics::Ordering::{Relaxed, Release};
 use crate::verbs::Millis;
 
@@ -62,8 +63,7 @@ pub(crate) struct Segment<'a> {
 pub(crate) struct Owner {
     pub root: u16,
     pub shard: u16,
-    pub depth: u8,
-    pub prefix: u64,
+    pub span: Span,
 }
 
 impl<'a> Segment<'a> {
@@ -86,10 +86,11 @@ impl<'a> Segment<'a> {
 
     /// Makes an empty segment of this block.
     pub fn reset(&self, owner: Owner, version_seed: u32) {
-        self.set(0, owner.prefix);
+        let Span { doublings, first, count } = owner.span;
+        self.set(0, u64::from(first) | u64::from(count) << 32);
         self.set(
             8,
-            u64::from(owner.depth)
+            u64::from(doublings)
                 | u64::from(owner.shard) << 16
                 | u64::from(owner.root) << 32
                 | MAGIC << 48,
@@ -109,13 +110,17 @@ impl<'a> Segment<'a> {
         (word >> 48 == MAGIC).then(|| Owner {
             root: (word >> 32) as u16,
             shard: (word >> 16) as u16,
-            depth: word as u8,
-            prefix: self.get(0),
+            span: self.span(),
         })
     }
 
-    pub fn depth(&self) -> u32 {
-        u32::from(self.get(8) as u8)
+    pub fn span(&self) -> Span {
+        let entries = self.get(0);
+        Span {
+            doublings: u32::from(self.get(8) as u8),
+            first: entries as u32,
+            count: (entries >> 32) as u32,
+        }
     }
 
     pub fn ttl_items(&self) -> u64 {

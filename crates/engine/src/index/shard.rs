@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! line 0, written by writers            line 1, read by everyone
-//!   0 u32 lock   4 u32 unused            64 u64 directory word: reference:32 | depth:8 | change:24
+//!   0 u32 lock   4 u32 unused            64 u64 directory word, see directory.rs
 //!   8 u64 items                          72 u64 several: odd while a write of several keys runs
 //!  16 u64 sequence (CAS uniques, version seeds)
 //!  24 u64 items with a deadline
@@ -10,12 +10,11 @@
 //!  40 u64 items inserted since the generation began
 //!  48 u64 generation
 //!  56 u64 where the eviction hand stands, see eviction.rs
-//!
-//! directory: one block      0 u64 root << 32 | shard << 16 | depth, 8 u64 magic, 16.. u32 x 2^depth
 //! ```
 //! Hash bits, from the top: shard, then directory, then (low 32 bits) home line and tag.
 
 use crate::arena::Mem;
+use crate::index::directory::{DIRECTORY_HEADER_BYTES, DirectoryWord};
 use crate::index::segment::Segment;
 use crate::sync::atomics::AtomicU32;
 use crate::sync::atomics::Ordering::{Acquire, Relaxed, Release};
@@ -23,49 +22,6 @@ use crate::sync::atomics::Ordering::{Acquire, Relaxed, Release};
 use crate::verbs::Millis;
 
 pub(crate) const SHARD_BYTES: usize = 128;
-/// Deepest directory: the hash has 64 bits, of which shard and home take 42.
-pub(crate) const DEPTH_MAX: u32 = 22;
-pub(crate) const DIRECTORY_HEADER_BYTES: usize = 16;
-const DIRECTORY_MAGIC: u64 = 0x6469_7265_6374_6f72;
-
-/// The directory word of a shard, taken apart.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct DirectoryWord(pub u64);
-
-impl DirectoryWord {
-    #[inline(always)]
-    pub fn at(self) -> usize {
-        (self.0 as u32) as usize * 8
-    }
-
-    #[inline(always)]
-    pub fn depth(self) -> u32 {
-        (self.0 >> 32) as u8 as u32
-    }
-
-    pub fn is_empty(self) -> bool {
-        self.0 as u32 == 0
-    }
-
-    /// Another directory (0 = none), with a change number that makes the word differ.
-    pub fn next(self, reference: u32, depth: u32) -> DirectoryWord {
-        let change = (self.0 >> 40).wrapping_add(1) & 0xff_ffff;
-        DirectoryWord(u64::from(reference) | u64::from(depth) << 32 | change << 40)
-    }
-
-    /// The place of the entry for a hash whose shard bits were shifted out.
-    #[inline(always)]
-    pub fn entry_at(self, shifted_hash: u64) -> usize {
-        // A depth of 0 would shift by 64. A depth is no more than 22, so that the mask is the processor's own.
-        let index = (shifted_hash >> 1) >> (63u32.wrapping_sub(self.depth()) & 63);
-        // Of a word that is no directory's anything may come out; a reader's offset is cut to the arena.
-        (self.at() + DIRECTORY_HEADER_BYTES).wrapping_add((index as usize).wrapping_mul(4))
-    }
-
-    pub fn entries(self) -> usize {
-        1 << (self.depth() & 31)
-    }
-}
 
 /// A shard of a database, by the byte offset of its control block.
 #[derive(Clone, Copy, Debug)]
@@ -191,27 +147,11 @@ impl<'a> Shard<'a> {
         Segment { words: self.words, at: reference as usize * 8 }
     }
 
-    /// The segment of a hash. Under the lock, in a shard that is not empty.
+    /// The segment of a position. Under the lock, in a shard that is not empty.
     #[inline(always)]
-    pub fn segment_of(&self, directory: DirectoryWord, shifted_hash: u64) -> Segment<'a> {
-        let entry = directory.entry_at(shifted_hash);
+    pub fn segment_of(&self, directory: DirectoryWord, position: u64) -> Segment<'a> {
+        let entry = directory.entry_at(position);
         let reference = self.words.u32_at(entry).load(Relaxed);
         Segment { words: self.words, at: reference as usize * 8 }
     }
-}
-
-/// Writes the header of a directory block.
-pub(crate) fn begin_directory(words: Mem<'_>, at: usize, root: u16, shard: u16, depth: u32) {
-    let owner = u64::from(root) << 32 | u64::from(shard) << 16 | u64::from(depth);
-    words.u64_at(at).store(owner, Relaxed);
-    words.u64_at(at + 8).store(DIRECTORY_MAGIC, Relaxed);
-}
-
-/// Whose directory a block is, if it is one: root and shard.
-pub(crate) fn directory_owner(words: Mem<'_>, at: usize) -> Option<(u16, u16)> {
-    if words.u64_at(at + 8).load(Relaxed) != DIRECTORY_MAGIC {
-        return None;
-    }
-    let owner = words.u64_at(at).load(Relaxed);
-    Some(((owner >> 32) as u16, (owner >> 16) as u16))
 }

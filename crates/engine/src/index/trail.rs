@@ -17,9 +17,10 @@
 use crate::arena::Mem;
 use crate::arena::header::{MAGIC, MAGIC_AT};
 use crate::index::bucket::{LINE_BYTES, Line, SLOTS, stash_of, tag_of};
+use crate::index::directory::DirectoryWord;
 use crate::index::read::{Contended, View, step};
 use crate::index::segment::{SEGMENT_BYTES, STASH_LINES, home_of, likely_stash, stash_line};
-use crate::index::shard::{DirectoryWord, Shard};
+use crate::index::shard::Shard;
 use crate::index::typical::TypicalBytes;
 use crate::item::Item;
 use crate::reader::Copied;
@@ -72,7 +73,7 @@ impl<'a> View<'a> {
         let shard = self.shard_of(root, hash);
         let several = shard.several();
         let directory = shard.directory();
-        let entry_at = directory.entry_at(self.shifted(hash));
+        let entry_at = directory.entry_at(self.position(hash));
         // A shard without segments has no entries: what would be taken for one is the arena's header.
         if several & 1 != 0 || directory.is_empty() || !self.words.may_load(entry_at, 4) {
             return None;

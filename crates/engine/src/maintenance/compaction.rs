@@ -9,8 +9,8 @@ use crate::alloc::Drain;
 use crate::alloc::{BLOCK_MAX, PageKind};
 use crate::arena::Ref;
 use crate::guard::{Guard, Spot, Target};
+use crate::index::directory::directory_owner;
 use crate::index::segment::{SEGMENT_BYTES, Segment};
-use crate::index::shard::directory_owner;
 use crate::item::Item;
 use crate::session::Session;
 use crate::sync::atomics::Ordering::{Relaxed, Release};
@@ -133,11 +133,10 @@ impl Session {
                 self.lock_root_shard(u32::from(owner.root), owner.shard, now)
         {
             let directory = target.shard.directory();
-            let depth = u32::from(owner.depth);
-            if directory.is_empty() || depth > directory.depth() {
+            if directory.is_empty() || owner.span.doublings > directory.doublings() {
                 return 0;
             }
-            let index = (owner.prefix as usize) << (directory.depth() - depth);
+            let index = owner.span.first_in(directory);
             let named = index < directory.entries()
                 && target.shard.segment(directory, index).at == at
                 && segment.owner() == Some(owner);
@@ -154,7 +153,7 @@ impl Session {
                 && directory.at() == at
                 && self.engine().move_directory(self, &target).is_ok()
             {
-                return crate::index::directory_bytes(directory.depth()) as u64;
+                return directory.bytes() as u64;
             }
         }
         0

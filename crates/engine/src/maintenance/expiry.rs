@@ -54,7 +54,7 @@ impl Session {
         let mut index = 0;
         while !directory.is_empty() && index < directory.entries() {
             let segment = target.shard.segment(directory, index);
-            index += 1 << (directory.depth() - segment.depth());
+            index = segment.span().end_in(directory);
             if segment.next_due() <= guard.now {
                 expired += self.expire_segment(guard, target, segment);
             }
