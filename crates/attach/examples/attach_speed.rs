@@ -9,6 +9,10 @@
 //! `get_many_with`; and dependent gets through the C library. Printed are the medians of all rounds,
 //! and of the rounds' ratios. With `--writer` every read is measured alone and beside a thread that
 //! overwrites random keys as fast as it can, and so is the writer.
+//!
+//! The store is loaded beside a thread that does maintenance, as in a server, and stands on the pages that it
+//! gives: huge ones for the most part. The floor stands on small pages, as programs do by default, or with
+//! `--huge` on huge ones.
 
 use dolium::{dolium_get, dolium_store};
 use dolium_attach::Store;
@@ -25,6 +29,9 @@ const BATCH: usize = 32;
 const SHARDS: u32 = 256;
 /// The best of this many repetitions in a round, as the floor does.
 const REPETITIONS: u64 = 3;
+/// Rounds of maintenance as a server of a growing store makes them, and how long each may work.
+const MAINTENANCE_ROUND: Duration = Duration::from_millis(5);
+const MAINTENANCE_US: u64 = 2_000;
 
 fn main() {
     let words: Vec<String> = std::env::args().skip(1).collect();
@@ -43,7 +50,7 @@ fn main() {
 }
 
 fn measure<const K: usize, const V: usize>(items: usize, rounds: usize, huge: bool, writer: bool) {
-    let house = House::<K, V>::load(items, huge);
+    let house = House::<K, V>::load(items);
     if writer {
         house.beside_a_writer(rounds);
     } else {
@@ -83,7 +90,7 @@ fn best(read: impl Fn(u64) -> f64) -> f64 {
 }
 
 impl<const K: usize, const V: usize> House<K, V> {
-    fn load(items: usize, huge: bool) -> Self {
+    fn load(items: usize) -> Self {
         let engine = Engine::create(EngineOptions {
             max_bytes: 8 << 30,
             shards: SHARDS,
@@ -95,15 +102,24 @@ impl<const K: usize, const V: usize> House<K, V> {
         .expect("memory for an arena");
         let store = Store::open(engine.attach_fd().expect("a descriptor")).expect("an arena");
         let house = House { engine, store, items };
-        let session = house.engine.session().expect("a session");
-        for number in 0..items {
-            house.put(&session, number);
-        }
-        if huge {
-            let begun = Instant::now();
-            while session.maintain(0, 100_000, &|| begun.elapsed().as_micros() as u64).more {}
-        }
+        let is_loaded = AtomicBool::new(false);
+        std::thread::scope(|scope| {
+            scope.spawn(|| house.maintain_until(&is_loaded));
+            let session = house.engine.session().expect("a session");
+            (0..items).for_each(|number| house.put(&session, number));
+            is_loaded.store(true, Relaxed);
+        });
         house
+    }
+
+    /// As a server's maintenance does it.
+    fn maintain_until(&self, is_loaded: &AtomicBool) {
+        let session = self.engine.session().expect("a session");
+        while !is_loaded.load(Relaxed) {
+            let begun = Instant::now();
+            session.maintain(1, MAINTENANCE_US, &|| begun.elapsed().as_micros() as u64);
+            std::thread::sleep(MAINTENANCE_ROUND);
+        }
     }
 
     fn put(&self, session: &Session, number: usize) {
