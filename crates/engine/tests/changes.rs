@@ -221,11 +221,13 @@ fn a_lossy_reader_is_told_what_it_lost_and_goes_on_whole() {
         let put = Put::plain(Value::Bytes(value));
         session.write(Db(0), &key, 1).put(Db(0), &key, &put).expect("memory");
     };
-    for _ in 0..5_000 {
+    // Five rings full; with an interpreter, one and a little more.
+    let puts = if cfg!(miri) { 1_200 } else { 5_000 };
+    for _ in 0..puts {
         put(&value);
     }
-    let Next::Lost(bytes) = reader.next() else { panic!("five rings full were written") };
-    assert!(bytes > 4 << 20);
+    let Next::Lost(bytes) = reader.next() else { panic!("more than a ring full was written") };
+    assert!(bytes > puts * 1_000 - (1 << 20));
     assert_eq!(reader.next(), Next::Empty);
     put(b"after");
     let Next::Change(change) = reader.next() else { panic!("one change was made") };

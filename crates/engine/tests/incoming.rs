@@ -8,7 +8,9 @@ use std::os::unix::net::UnixStream;
 use std::sync::Arc;
 
 const DB: Db = Db(0);
-const LARGE: usize = 200_000;
+const LARGE: usize = if cfg!(miri) { 40_000 } else { 200_000 };
+/// What the arena could hold; how much it may, a test says.
+const ARENA: u64 = if cfg!(miri) { 64 << 20 } else { 4 << 30 };
 /// One round in so many is made by an interpreter.
 const FEWER: usize = if cfg!(miri) { 100 } else { 1 };
 
@@ -17,7 +19,7 @@ fn large(first: usize) -> Vec<u8> {
 }
 
 fn store(bytes: u64) -> (Arc<Engine>, Session) {
-    let options = EngineOptions { max_bytes: 4 << 30, ..EngineOptions::default() };
+    let options = EngineOptions { max_bytes: ARENA, ..EngineOptions::default() };
     let engine = Engine::create(options).expect("an arena");
     engine.set_max_memory(bytes);
     let session = engine.session().expect("a session");
