@@ -180,3 +180,27 @@ fn a_killed_lab_leaves_no_store_behind() {
     let _ = fs::remove_dir_all(left);
     let _ = fs::remove_dir_all(&out);
 }
+
+#[test]
+fn what_threads_cost_is_told_beside_one_thread_and_beside_servers_of_one() {
+    let run = |threads: &str| {
+        let mut command = Command::new(DOLIUM);
+        command.args(["lab", "threads", "--keys", "1000", "--conns", "4", "--pipelines", "10"]);
+        command.args(["--rounds", "1", "--window", "100", "--warm-up", "20", "--threads", threads]);
+        command.output().unwrap()
+    };
+    let output = run("2");
+    let text = String::from_utf8_lossy(&output.stdout);
+    assert!(output.status.success(), "{text}{}", String::from_utf8_lossy(&output.stderr));
+    for row in ["GET P10", "SET P10"] {
+        let line =
+            text.lines().find(|line| line.starts_with(row)).unwrap_or_else(|| panic!("{text}"));
+        let words = line.split_ascii_whitespace().skip(2);
+        // Three costs, then ratios with their intervals.
+        let costs: Vec<f64> = words.take(3).map(|word| word.parse().unwrap()).collect();
+        assert!(costs.iter().all(|us| *us > 0.0), "{line}");
+    }
+    let refused = run("1");
+    let said = String::from_utf8_lossy(&refused.stderr);
+    assert!(!refused.status.success() && said.contains("two threads at least"), "{said}");
+}

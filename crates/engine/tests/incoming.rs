@@ -10,7 +10,7 @@ use std::sync::Arc;
 const DB: Db = Db(0);
 const LARGE: usize = if cfg!(miri) { 40_000 } else { 200_000 };
 /// What the arena could hold; how much it may, a test says.
-const ARENA: u64 = if cfg!(miri) { 64 << 20 } else { 4 << 30 };
+const ARENA: u64 = if cfg!(miri) { 256 << 20 } else { 4 << 30 };
 /// One round in so many is made by an interpreter.
 const FEWER: usize = if cfg!(miri) { 100 } else { 1 };
 

@@ -42,6 +42,7 @@ pub mod returns;
 pub mod run;
 pub mod statistics;
 pub mod stores;
+pub mod threads;
 pub mod trust;
 pub mod workload;
 

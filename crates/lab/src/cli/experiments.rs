@@ -231,16 +231,16 @@ impl MissesOptions {
 }
 
 /// One line that says where a run is: rewritten on a terminal, printed otherwise.
-struct Progress {
+pub(super) struct Progress {
     terminal: bool,
 }
 
 impl Progress {
-    fn new() -> Self {
+    pub fn new() -> Self {
         Self { terminal: std::io::stderr().is_terminal() }
     }
 
-    fn show(&mut self, line: &str) {
+    pub fn show(&mut self, line: &str) {
         let mut out = std::io::stderr();
         // Progress is a courtesy: a closed standard error is no reason to end a measurement.
         let _ = if self.terminal {
@@ -250,7 +250,7 @@ impl Progress {
         };
     }
 
-    fn clear(&mut self) {
+    pub fn clear(&mut self) {
         if self.terminal {
             let _ = write!(std::io::stderr(), "\r\x1b[K");
         }

@@ -9,6 +9,7 @@ mod reports;
 mod returns;
 mod run;
 mod suite;
+mod threads;
 mod trust;
 
 use std::ffi::OsString;
@@ -47,6 +48,8 @@ enum Command {
     Misses(experiments::MissesOptions),
     /// Measure what a function that returns behind a system call costs
     Returns(returns::Options),
+    /// Measure what a request costs a server of several threads, beside one of one thread
+    Threads(threads::Options),
     /// Measure what idle, slow, unfinished and flooding clients do to the latency of others
     Crowd(crowd::Options),
 }
@@ -78,6 +81,7 @@ where
         Command::Trust(options) => options.run(),
         Command::Misses(options) => options.run(),
         Command::Returns(options) => options.run(),
+        Command::Threads(options) => options.run(),
         Command::Crowd(options) => options.run(),
     };
     match done {

@@ -74,6 +74,11 @@ impl Surroundings {
         Self { unix, server_threads, pinned, server_cores, ..self.clone() }
     }
 
+    /// The same run with a thread on each of these cores.
+    pub fn on(&self, cores: &[usize]) -> Self {
+        Self { server_cores: cores.to_vec(), server_threads: cores.len(), ..self.clone() }
+    }
+
     /// From now on stores listen with TLS, too.
     pub fn with_tls(mut self) -> Result<Self, LabError> {
         if self.certificate.is_none() {
