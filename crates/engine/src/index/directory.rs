@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! word, in the shard        reference:32 | shift:6 | cells:4 | change:22          0 = no segments yet
-//! block, named by it        0 u64 root << 32 | shard << 16, 8 u64 magic, 16.. u32 x (cells << doublings)
+//! block, named by it        0 u64 root << 32 | shard << 16, 8 u64 magic, 16.. u32 x (cells << doublings), room for 15 cells
 //! entry of a key            position * cells >> shift           position: 32 hash bits; shift: 32 - doublings
 //! ```
 //! A directory grows by doubling, and with it, one by one, the segments; those of one shard have as many keys
@@ -25,6 +25,7 @@ pub(crate) const POSITION_BITS: u32 = 32;
 pub(crate) const DOUBLINGS_MAX: u32 = 18;
 /// Fewest cells of a directory. A model has one in each: its segments are to be split early, and often.
 const CELLS_MIN: u32 = if cfg!(shuttle) { 1 } else { 8 };
+const CELLS_MAX: u32 = if cfg!(shuttle) { 1 } else { 15 };
 
 /// How many cells the directory of a shard has: 8 to 15. For every key that is inserted as many segments are
 /// split if about as many entries come from shards of one number of cells as of another. Of 8 cells there
@@ -70,7 +71,7 @@ impl DirectoryWord {
     }
 
     pub fn bytes(self) -> usize {
-        directory_bytes(self.cells(), self.doublings())
+        directory_bytes(self.doublings())
     }
 
     pub fn is_empty(self) -> bool {
@@ -110,9 +111,10 @@ impl DirectoryWord {
     }
 }
 
-/// Bytes of a directory with so many entries.
-pub(crate) fn directory_bytes(cells: u32, doublings: u32) -> usize {
-    DIRECTORY_HEADER_BYTES + ((4 * cells as usize) << doublings)
+/// Bytes of a directory that was doubled so often: as many for every number of cells, since each size has
+/// pages of its own, which a small store feels.
+pub(crate) fn directory_bytes(doublings: u32) -> usize {
+    DIRECTORY_HEADER_BYTES + ((4 * CELLS_MAX as usize) << doublings)
 }
 
 /// The entries that name a segment, in a directory that has doubled so often. Of more than one, none has.

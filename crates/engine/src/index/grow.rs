@@ -97,10 +97,9 @@ impl Engine {
         &self,
         session: &Session,
         target: &Target<'_>,
-        cells: u32,
         doublings: u32,
     ) -> Result<u32, StoreError> {
-        let reference = session.take_index(directory_bytes(cells, doublings))?;
+        let reference = session.take_index(directory_bytes(doublings))?;
         fence(Release);
         let at = reference as usize * 8;
         begin_directory(self.mem(), at, target.root as u16, target.shard_number as u16);
@@ -109,12 +108,12 @@ impl Engine {
 
     fn first_segment(&self, session: &Session, target: &Target<'_>) -> Result<(), StoreError> {
         let cells = cells_of(target.shard_number, self.view().shard_count());
-        let reference = self.new_directory(session, target, cells, 0)?;
+        let reference = self.new_directory(session, target, 0)?;
         let span = Span::whole(cells);
         let segment = match self.new_segment(session, target, span) {
             Ok(segment) => segment,
             Err(error) => {
-                session.give_index(reference, directory_bytes(cells, 0));
+                session.give_index(reference, directory_bytes(0));
                 return Err(error);
             }
         };
@@ -135,7 +134,7 @@ impl Engine {
         if doublings > DOUBLINGS_MAX {
             return Err(StoreError::Full);
         }
-        let reference = self.new_directory(session, target, old.cells(), doublings)?;
+        let reference = self.new_directory(session, target, doublings)?;
         let entries = reference as usize * 8 + DIRECTORY_HEADER_BYTES;
         for index in 0..old.entries() {
             let segment = target.shard.segment(old, index).reference();
@@ -181,7 +180,7 @@ impl Engine {
         target: &Target<'_>,
     ) -> Result<(), StoreError> {
         let old = target.shard.directory();
-        let reference = self.new_directory(session, target, old.cells(), old.doublings())?;
+        let reference = self.new_directory(session, target, old.doublings())?;
         let entries = reference as usize * 8 + DIRECTORY_HEADER_BYTES;
         for index in 0..old.entries() {
             let segment = target.shard.segment(old, index).reference();
