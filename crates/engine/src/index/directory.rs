@@ -117,7 +117,7 @@ pub(crate) fn directory_bytes(doublings: u32) -> usize {
     DIRECTORY_HEADER_BYTES + ((4 * CELLS_MAX as usize) << doublings)
 }
 
-/// The entries that name a segment, in a directory that has doubled so often. Of more than one, none has.
+/// The entries that name a segment, in a directory that was doubled so often. Several, only where that is 0.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Span {
     pub doublings: u32,
