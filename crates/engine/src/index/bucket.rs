@@ -117,7 +117,7 @@ impl LineTags {
     }
 
     pub fn used(&self) -> usize {
-        (0..SLOTS).filter(|&slot| self.tag(slot) != 0).count()
+        SLOTS - self.matches(0).count_ones() as usize
     }
 }
 
@@ -288,6 +288,56 @@ impl<'a> Line<'a> {
         self.words.u64_in(self.at, 8).store(0, Relaxed);
         self.words.u64_in(self.at, 16).store(0, Relaxed);
         self.words.u64_in(self.at, 0).store(version, Release);
+    }
+
+    /// Fills a fresh line that nobody sees yet: what publishes its segment comes behind all of this.
+    pub fn begin_with(&self, draft: &LineDraft) {
+        let LineDraft { used, stash, tags, meta, references } = draft;
+        let word = |bytes: [u8; 8]| u64::from_le_bytes(bytes);
+        let [t0, t1, t2, t3, t4, t5, t6, t7, t8, t9] = *tags;
+        let [m0, m1, m2, m3, m4, m5, m6, m7, m8, m9] = *meta;
+        let version = self.words.u64_in(self.at, 0).load(Relaxed);
+        let stash = u64::from(*stash) << STASH_SHIFT;
+        let tags0 = word([0, 0, 0, 0, t0, t1, t2, t3]);
+        self.words.u64_in(self.at, 0).store(version | stash | tags0, Relaxed);
+        self.words.u64_in(self.at, 8).store(word([t4, t5, t6, t7, t8, t9, m8, m9]), Relaxed);
+        let meta0 = word([m0, m1, m2, m3, m4, m5, m6, m7]);
+        self.words.u64_in(self.at, 16).store(meta0, Relaxed);
+        for (slot, &reference) in references[..usize::from(*used)].iter().enumerate() {
+            self.words.u32_in(self.at, 24 + 4 * slot).store(reference, Relaxed);
+        }
+    }
+}
+
+/// What a line is to have, put together where nobody else sees it: without a locked instruction for each
+/// meta byte and most tags.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct LineDraft {
+    used: u8,
+    stash: u8,
+    tags: [u8; SLOTS],
+    meta: [u8; SLOTS],
+    references: [u32; SLOTS],
+}
+
+impl LineDraft {
+    pub const EMPTY: LineDraft =
+        LineDraft { used: 0, stash: 0, tags: [0; SLOTS], meta: [0; SLOTS], references: [0; SLOTS] };
+
+    pub fn is_full(&self) -> bool {
+        usize::from(self.used) == SLOTS
+    }
+
+    /// Takes the next slot, of which there has to be one.
+    #[inline(always)]
+    pub fn push(&mut self, tag: u8, meta: u8, reference: u32) {
+        let slot = usize::from(self.used);
+        self.used += 1;
+        (self.tags[slot], self.meta[slot], self.references[slot]) = (tag, meta, reference);
+    }
+
+    pub fn set_stash(&mut self, stash: usize) {
+        self.stash = stash as u8;
     }
 }
 

@@ -65,10 +65,14 @@ impl Engine {
             return segment.line(line).load().first_empty().map(|slot| (line, slot));
         }
         let used = |stash: &usize| segment.line(stash_line(*stash)).load().used();
-        let emptiest = (1..=STASH_LINES).min_by_key(used)?;
-        let likely = likely_stash(home);
-        let is_near = used(&likely) <= used(&emptiest) + LIKELY_FULLER_MAX;
-        let stash = if is_near { likely } else { emptiest };
+        let mut stash = likely_stash(home);
+        // The other three are not in the cache, as a rule.
+        if used(&stash) > LIKELY_FULLER_MAX {
+            let emptiest = (1..=STASH_LINES).min_by_key(used)?;
+            if used(&stash) > used(&emptiest) + LIKELY_FULLER_MAX {
+                stash = emptiest;
+            }
+        }
         let line = stash_line(stash);
         let slot = segment.line(line).load().first_empty()?;
         self.before_change(target, segment, home);

@@ -1,4 +1,12 @@
-//! The split of a segment: what is in it is copied to two new ones, line by line, and these are published.
+//! The split of a segment: what is in it is copied to two new ones, and these are published.
+//!
+//! ```text
+//! gather    slots of the old segment: reference, tag, meta byte, line
+//! draft     ask for the item 32 slots on | key -> hash -> which child, which line      in plain memory
+//! write     each line of both children at once                                         nobody sees it yet
+//! publish   the directory's entries
+//! ```
+//! Nearly all of the time goes into waiting for the items, whose keys say where they belong.
 //!
 //! Which home line a key has depends on the low half of its hash only, so that everything in a child
 //! fits where it was in the parent. What the parent had in a stash line stands in its home line in the
@@ -7,11 +15,16 @@
 use super::grow::publish;
 use crate::engine::Engine;
 use crate::guard::Target;
-use crate::index::bucket::{SLOTS, tag_of};
-use crate::index::segment::{HOME_LINES, LINES, SEGMENT_BYTES, Segment, home_of};
+use crate::index::bucket::{LineDraft, SLOTS, tag_of};
+use crate::index::segment::{HOME_LINES, LINES, NO_DUE, SEGMENT_BYTES, Segment, home_of};
 use crate::item::Item;
 use crate::session::Session;
-use crate::verbs::StoreError;
+use crate::verbs::{Millis, StoreError};
+
+/// How many items ahead of its turn an item is asked for: more than the processor can wait for at once.
+const AHEAD: usize = 32;
+/// So far from an item's beginning a key of 16 bytes ends: in the next line, of one item in three.
+const KEY_END: usize = 24;
 
 impl Engine {
     pub(super) fn split(
@@ -43,57 +56,104 @@ impl Engine {
         Ok(())
     }
 
-    /// Copies the slots of `old` to the child that has a key's entry, line by line. What stood
-    /// in a stash line goes home if there is room by now: home lines come before stash lines.
+    /// Copies the slots of `old` to the child that has a key's entry. What stood in a stash line goes home
+    /// if there is room by now: home lines come before stash lines.
     fn distribute(
         &self,
         old: Segment<'_>,
         children: [Segment<'_>; 2],
         is_high: impl Fn(u64) -> bool,
     ) {
+        let mut slots = [Slot::default(); LINES * SLOTS];
+        let slots = gather(old, &mut slots);
+        let ask_for = |slot: &Slot| {
+            let at = slot.reference as usize * 8;
+            self.mem().prefetch(at);
+            self.mem().prefetch(at + KEY_END - 1);
+        };
+        slots.iter().take(AHEAD).for_each(ask_for);
+        let mut drafts = [const { Draft::new() }; 2];
         let mut key = Vec::with_capacity(64);
-        for line in 1..LINES {
-            // The keys of the next line are on their way while this one is hashed.
-            if line + 1 < LINES {
-                let next = old.line(line + 1);
-                let tags = next.load();
-                for slot in (0..SLOTS).filter(|&slot| tags.tag(slot) != 0) {
-                    self.mem().prefetch(next.reference(slot) as usize * 8);
-                }
+        for (number, slot) in slots.iter().enumerate() {
+            slots.get(number + AHEAD).into_iter().for_each(ask_for);
+            let item = Item::at(self.mem(), slot.reference as usize * 8)
+                .expect("an indexed item lies within the arena");
+            key.clear();
+            item.copy_key(&mut key);
+            let hash = self.hash(&key);
+            debug_assert_eq!(tag_of(hash), slot.tag);
+            let draft = &mut drafts[usize::from(is_high(hash))];
+            draft.place(slot, home_of(hash));
+            if item.head.has_ttl() {
+                draft.ttl_items += 1;
+                draft.next_due = draft.next_due.min(item.deadline());
             }
-            let from = old.line(line);
-            let tags = from.load();
-            for slot in (0..SLOTS).filter(|&slot| tags.tag(slot) != 0) {
-                let reference = from.reference(slot);
-                let item = Item::at(self.mem(), reference as usize * 8)
-                    .expect("an indexed item lies within the arena");
-                key.clear();
-                item.copy_key(&mut key);
-                let hash = self.hash(&key);
-                debug_assert_eq!(tag_of(hash), tags.tag(slot));
-                let child = children[usize::from(is_high(hash))];
-                let (line, free) = place_in_child(child, line, home_of(hash));
-                child.line(line).fill(free, tags.tag(slot), from.meta(slot), reference);
-                if item.head.has_ttl() {
-                    child.add_ttl_items(1);
-                    child.set_next_due(child.next_due().min(item.deadline()));
-                }
+        }
+        for (child, draft) in children.iter().zip(&drafts) {
+            for (number, line) in draft.lines.iter().enumerate().skip(1) {
+                child.line(number).begin_with(line);
             }
+            child.add_ttl_items(draft.ttl_items);
+            child.set_next_due(draft.next_due);
         }
     }
 }
 
-/// Where an item goes that stood in this line of the parent: line and slot.
-fn place_in_child(child: Segment<'_>, line: usize, home: usize) -> (usize, usize) {
-    if let Some(slot) = child.line(home).load().first_empty() {
-        return (home, slot);
+/// A slot of a segment that is split.
+#[derive(Clone, Copy, Default)]
+struct Slot {
+    reference: u32,
+    tag: u8,
+    meta: u8,
+    line: u8,
+}
+
+/// The slots of a segment that have an item, line by line.
+fn gather<'s>(segment: Segment<'_>, room: &'s mut [Slot; LINES * SLOTS]) -> &'s [Slot] {
+    let mut count = 0;
+    for number in 1..LINES {
+        let line = segment.line(number);
+        let tags = line.load();
+        for slot in 0..SLOTS {
+            let tag = tags.tag(slot);
+            // Written in either case: which slots are empty is not to be foreseen.
+            room[count] = Slot {
+                reference: line.reference(slot),
+                tag,
+                meta: line.meta(slot),
+                line: number as u8,
+            };
+            count += usize::from(tag != 0);
+        }
     }
-    // Its home line is full, as the parent's was, which had this stash line: in the child no other item
-    // goes there than in the parent.
-    debug_assert!(line > HOME_LINES, "a home line had more items than slots");
-    child.line(home).set_stash(line - HOME_LINES);
-    let slot = child.line(line).load().first_empty();
-    (line, slot.expect("a child's line has no more items than the parent's"))
+    &room[..count]
+}
+
+/// A child that is put together where nobody else sees it.
+struct Draft {
+    lines: [LineDraft; LINES],
+    ttl_items: i64,
+    next_due: Millis,
+}
+
+impl Draft {
+    const fn new() -> Draft {
+        Draft { lines: [LineDraft::EMPTY; LINES], ttl_items: 0, next_due: NO_DUE }
+    }
+
+    /// Takes an item with this home line.
+    #[inline(always)]
+    fn place(&mut self, slot: &Slot, home: usize) {
+        let mut line = home;
+        if self.lines[home].is_full() {
+            // As the parent's was, which had this stash line: in the child no other item goes there than
+            // in the parent.
+            line = usize::from(slot.line);
+            debug_assert!(line > HOME_LINES, "a home line had more items than slots");
+            self.lines[home].set_stash(line - HOME_LINES);
+        }
+        self.lines[line].push(slot.tag, slot.meta, slot.reference);
+    }
 }
 
 #[cfg(all(test, not(any(miri, shuttle, loom))))]
