@@ -3,7 +3,9 @@
 //!
 //! Each round loads a new store beside a thread that does maintenance, as in a server, and right
 //! before it looks for as long at the clock and does nothing else: that is how long the machine
-//! itself stops a program. The medians of the rounds are printed at the end.
+//! itself stops a program. Of each long pause the thread's own account says how much of it the thread ran: the
+//! rest, in which the system ran something else or the host did, is the machine's. The medians of the
+//! rounds are printed at the end.
 //!
 //! A store of segments grows all the time, one segment by one, and no window of the load is without growth.
 //! Of its second half, where caches hold neither index nor items any more, the tenth of the windows
@@ -13,8 +15,11 @@
 mod load;
 
 use load::{arg, beside_maintenance, insert, key_len, store};
+use rustix::time::{ClockId, clock_gettime};
 use std::time::{Duration, Instant};
 
+/// Of pauses from here on it is asked how long the thread ran.
+const LONG_PAUSE_NS: u32 = 200_000;
 /// What an insert takes, by a guess on the long side.
 const INSERT: Duration = Duration::from_nanos(600);
 /// Inserts of which the splits are counted together.
@@ -58,6 +63,47 @@ impl Pauses {
              max {max:.1}; over 50 us {over_50}, over 200 us {over_200}, over 1 ms {over_1000}"
         );
     }
+}
+
+/// How long the thread ran in pauses that are longer than `LONG_PAUSE_NS`, which the system knows.
+struct Account {
+    looked: Instant,
+    ran: Duration,
+    /// What it ran in each of those, in nanoseconds.
+    long: Vec<u32>,
+}
+
+impl Account {
+    fn new() -> Account {
+        Account { looked: Instant::now(), ran: ran_until_now(), long: Vec::new() }
+    }
+
+    /// From here on: what the thread was stopped for before is not the next pause's.
+    fn look(&mut self) -> Duration {
+        let (looked, ran) = (self.looked, self.ran);
+        (self.looked, self.ran) = (Instant::now(), ran_until_now());
+        (self.looked - looked).saturating_sub(self.ran - ran)
+    }
+
+    fn note(&mut self, pause_ns: u32) {
+        let stopped = self.look().as_nanos() as u32;
+        self.long.push(pause_ns.saturating_sub(stopped));
+    }
+
+    fn print(&self) {
+        let longest = self.long.iter().max().map_or(0.0, |&ns| f64::from(ns) / 1000.0);
+        let over_1000 = self.long.iter().filter(|&&ns| ns > 1_000_000).count();
+        println!(
+            "  of the {} over 200 us the thread ran, the machine's stops taken off, at most {longest:.1} us; \
+             over 1 ms in {over_1000}",
+            self.long.len()
+        );
+    }
+}
+
+fn ran_until_now() -> Duration {
+    let ran = clock_gettime(ClockId::ThreadCPUTime);
+    Duration::new(ran.tv_sec as u64, ran.tv_nsec as u32)
 }
 
 /// A stretch of the load.
@@ -145,20 +191,26 @@ fn idle(items: usize) -> Vec<u32> {
 }
 
 /// Loads a new store: what each insert took, and what each window.
-fn load(items: usize, key_len: usize, value: &[u8]) -> (Vec<u32>, Vec<Window>) {
+fn load(items: usize, key_len: usize, value: &[u8]) -> (Vec<u32>, Vec<Window>, Account) {
     let engine = store();
     let session = engine.session().expect("a slot");
     let mut took = room(items);
     let mut windows = Vec::with_capacity(items / WINDOW);
+    let mut account = Account::new();
     beside_maintenance(&engine, || {
         let mut splits = 0;
         for first in (0..items / WINDOW).map(|window| window * WINDOW) {
+            account.look();
             let begun = Instant::now();
             let mut last = begun;
             insert(&engine, &session, first..first + WINDOW, key_len, value, |n| {
                 let now = Instant::now();
                 took[n] = (now - last).as_nanos() as u32;
                 last = now;
+                if took[n] > LONG_PAUSE_NS {
+                    account.note(took[n]);
+                    last = Instant::now();
+                }
             });
             let ns = (last - begun).as_nanos() as f64;
             let so_far = engine.statistics().splits;
@@ -167,7 +219,7 @@ fn load(items: usize, key_len: usize, value: &[u8]) -> (Vec<u32>, Vec<Window>) {
         }
     });
     took.truncate(items / WINDOW * WINDOW);
-    (took, windows)
+    (took, windows, account)
 }
 
 fn main() {
@@ -179,12 +231,13 @@ fn main() {
     let (mut growths, mut long_growths) = (Vec::new(), Vec::new());
     for round in 1..=rounds {
         let own = Pauses::of(idle(items));
-        let (took, windows) = load(items, key_len, &value);
+        let (took, windows, account) = load(items, key_len, &value);
         let mean = windows.iter().map(|w| w.ns).sum::<f64>() / took.len() as f64;
         println!("round {round}: {mean:.0} ns an insert");
         let pauses = Pauses::of(took);
         own.print("the machine's own");
         pauses.print("inserts");
+        account.print();
         let (growth, long) = (Growth::of(&windows, 1), Growth::of(&windows, LONG));
         growth.print(1);
         long.print(LONG);
