@@ -14,12 +14,11 @@ use std::time::Duration;
 
 use serde::Serialize;
 
-use crate::compare::{Visit, judge};
+use crate::compare::{self, Cell, Plan, Visit};
 use crate::generator::{self, LoadSpec, Pace, Side};
 use crate::machine::Machine;
-use crate::statistics::{Judgement, median};
 use crate::stores::{Role, Running, Store, Surroundings};
-use crate::workload::{Distribution, Mix, Operation, RequestPool, Workload};
+use crate::workload::{Operation, RequestPool};
 use crate::{LabError, cpu};
 
 /// Set-ups, in the order of the results.
@@ -28,46 +27,13 @@ const ONE: usize = 0;
 const APART: usize = 1;
 const THREADS: usize = 2;
 
-/// What to measure, and how thoroughly.
-#[derive(Clone, Debug, Serialize)]
-pub struct Plan {
-    pub threads: usize,
-    pub pipelines: Vec<usize>,
-    pub operations: Vec<Operation>,
-    pub connections: usize,
-    pub keys: u32,
-    pub key_bytes: usize,
-    pub value_bytes: usize,
-    pub rounds: usize,
-    pub warm_up_ms: u64,
-    pub window_ms: u64,
-    pub seed: u64,
-}
-
-/// One operation at one depth of pipeline: the visits to each set-up, one a round.
-#[derive(Clone, Debug, Serialize)]
-pub struct Cell {
-    pub operation: Operation,
-    pub pipeline: usize,
-    pub visits: [Vec<Visit>; 3],
-}
-
-impl Cell {
-    fn cost(&self, setup: usize, to: usize) -> Judgement {
-        judge(&self.visits[setup], &self.visits[to], |visit| &visit.turns_server_us)
-    }
-
-    fn us(&self, setup: usize) -> f64 {
-        median(self.visits[setup].iter().map(|visit| visit.server_us))
-    }
-}
-
 #[derive(Clone, Debug, Serialize)]
 pub struct Outcome {
     pub machine: Machine,
     pub plan: Plan,
     /// Whether the generator has a core that no server has.
     pub is_apart: bool,
+    /// Of each, the visits to each set-up of [`NAMES`].
     pub cells: Vec<Cell>,
 }
 
@@ -78,25 +44,26 @@ pub fn run(
     say: &mut dyn FnMut(&str),
 ) -> Result<Outcome, LabError> {
     let all = cpu::allowed();
-    if plan.threads < 2 || all.len() < plan.threads || plan.rounds == 0 {
+    if plan.server_threads < 2 || all.len() < plan.server_threads || plan.rounds == 0 {
         return Err(LabError::Options(format!(
             "two threads at least, a core for each of them (there are {}), and a round",
             all.len()
         )));
     }
-    let (server_cores, rest) = all.split_at(plan.threads);
-    let client_cores = if rest.is_empty() { &server_cores[plan.threads - 1..] } else { rest };
+    let (server_cores, rest) = all.split_at(plan.server_threads);
+    let client_cores =
+        if rest.is_empty() { &server_cores[plan.server_threads - 1..] } else { rest };
     let mut cells = Vec::new();
     for &operation in &plan.operations {
         for &pipeline in &plan.pipelines {
-            cells.push(Cell { operation, pipeline, visits: Default::default() });
+            cells.push(Cell { operation, pipeline, visits: vec![Vec::new(); NAMES.len()] });
         }
     }
     for round in 0..plan.rounds {
         say(&format!("round {}/{}: starting servers", round + 1, plan.rounds));
         let setups = start(plan, around, server_cores)?;
         for &operation in &plan.operations {
-            let pool = RequestPool::build(&workload(plan, operation))?;
+            let pool = RequestPool::build(&compare::workload(plan, Store::Dolium, operation))?;
             for cell in cells.iter_mut().filter(|cell| cell.operation == operation) {
                 let name = format!("{operation:?}").to_uppercase();
                 say(&format!("round {}/{} {name} P{}", round + 1, plan.rounds, cell.pipeline));
@@ -131,7 +98,11 @@ fn start(
             settings: Vec::new(),
         };
         let server = Running::start(role, &around.on(cores))?;
-        generator::preload(&server.target, &workload(plan, Operation::Set), |_| {})?;
+        generator::preload(
+            &server.target,
+            &compare::workload(plan, Store::Dolium, Operation::Set),
+            |_| {},
+        )?;
         Ok(server)
     };
     let one = vec![on(&cores[..1])?];
@@ -139,29 +110,17 @@ fn start(
     Ok([one, apart, vec![on(cores)?]])
 }
 
-fn workload(plan: &Plan, operation: Operation) -> Workload {
-    Workload {
-        protocol: Store::Dolium.protocol(),
-        mix: if operation == Operation::Get { Mix::Get } else { Mix::Set },
-        keys: plan.keys,
-        key_bytes: plan.key_bytes.into(),
-        value_bytes: plan.value_bytes.into(),
-        distribution: Distribution::Uniform,
-        ttl: 0,
-        seed: plan.seed,
-    }
-}
-
 fn spec(plan: &Plan, servers: &[Running], cores: &[usize], pipeline: usize) -> LoadSpec {
     LoadSpec {
         more: servers[1..].iter().map(|server| server.target.clone()).collect(),
         connections: plan.connections,
         pipeline,
-        threads: cores.len().min(plan.threads),
+        threads: cores.len().min(plan.client_threads),
         cores: cores.to_vec(),
         warm_up: Duration::from_millis(plan.warm_up_ms),
         window: Duration::from_millis(plan.window_ms),
         pace: Pace::Closed,
+        verify: plan.verify,
         servers: servers.iter().filter_map(Running::pid).collect(),
         ..LoadSpec::plain(servers[0].target.clone())
     }
@@ -185,7 +144,7 @@ impl fmt::Display for Outcome {
         writeln!(
             f,
             "server CPU, us a request: one server of one thread; {0} such servers; {0} threads of one",
-            plan.threads
+            plan.server_threads
         )?;
         writeln!(
             f,
@@ -202,7 +161,8 @@ impl fmt::Display for Outcome {
         for cell in &self.cells {
             let title = format!("{:?}", cell.operation).to_uppercase();
             write!(f, "{:<10}", format!("{title} P{}", cell.pipeline))?;
-            let us = [ONE, APART, THREADS].map(|setup| cell.us(setup));
+            let us =
+                [ONE, APART, THREADS].map(|setup| cell.typical(setup, |visit| visit.server_us));
             write!(f, "{:>8.3}{:>8.3}{:>9.3}", us[ONE], us[APART], us[THREADS])?;
             for (of, to) in [(THREADS, ONE), (THREADS, APART), (APART, ONE)] {
                 let ratio = cell.cost(of, to).ratio;

@@ -5,12 +5,13 @@ use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
 
+use super::turns::{Cells, Turns};
 use super::write_json;
 use crate::LabError;
 use crate::compare::{self, Plan, qos};
 use crate::misses::{Floor, Pages};
 use crate::stores::{Store, Surroundings};
-use crate::workload::{Distribution, Mix, Operation};
+use crate::workload::Mix;
 
 /// Rounds of a comparison: enough to find a difference of three percent.
 const ROUNDS: usize = 10;
@@ -29,42 +30,14 @@ struct Common {
     /// Stores, the one of interest first: dolium, dolium-memcached, redis, memcached, null, null-uring
     #[arg(long, value_delimiter = ',', default_value = "dolium,redis,memcached,null")]
     stores: Vec<Store>,
-    #[arg(long = "conns", default_value_t = 50)]
-    connections: usize,
-    #[arg(long, default_value_t = 100_000)]
-    keys: u32,
-    /// Bytes of a key
-    #[arg(long = "key", default_value_t = 16)]
-    key_bytes: usize,
-    /// Bytes of a value
-    #[arg(long = "value", default_value_t = 100)]
-    value_bytes: usize,
-    /// uniform, sequential, zipf:E, zipf-contiguous:E or hot:KEYS:REQUESTS
-    #[arg(long, default_value = "uniform")]
-    distribution: Distribution,
     #[arg(long, value_enum, default_value = "tcp")]
     socket: Socket,
-    /// Rounds; every figure is a median over them. 10 if not given, for qos 5
-    #[arg(long)]
-    rounds: Option<usize>,
     #[arg(long = "threads-server", default_value_t = 1)]
     server_threads: usize,
     #[arg(long = "threads-client", default_value_t = 1)]
     client_threads: usize,
-    /// Check every byte of every value (the client then costs more)
-    #[arg(long)]
-    verify: bool,
-    /// Milliseconds of each visit before it counts
-    #[arg(long, default_value_t = 150)]
-    warm_up: u64,
-    #[arg(long, default_value_t = 1)]
-    seed: u64,
-    /// The binary to serve Dolium with; this one if not given
-    #[arg(long)]
-    dolium: Option<PathBuf>,
-    /// Write everything that was measured to this file
-    #[arg(long)]
-    json: Option<PathBuf>,
+    #[command(flatten)]
+    turns: Turns,
 }
 
 impl Common {
@@ -72,38 +45,19 @@ impl Common {
         &self,
         operations: &[Mix],
         pipelines: &[usize],
-        window: u64,
         rounds: usize,
     ) -> Result<Plan, LabError> {
-        let operations = operations.iter().map(|mix| match mix {
-            Mix::Get => Ok(Operation::Get),
-            Mix::Set => Ok(Operation::Set),
-            Mix::GetPerMille(_) | Mix::Recipe(_) => {
-                Err(LabError::Options("a comparison takes get and set, one at a time".into()))
-            }
-        });
         Ok(Plan {
             stores: self.stores.clone(),
-            pipelines: pipelines.to_vec(),
-            operations: operations.collect::<Result<_, _>>()?,
-            connections: self.connections,
-            keys: self.keys,
-            key_bytes: self.key_bytes,
-            value_bytes: self.value_bytes,
-            distribution: self.distribution,
             unix: self.socket == Socket::Unix,
-            rounds: self.rounds.unwrap_or(rounds),
             server_threads: self.server_threads,
             client_threads: self.client_threads,
-            warm_up_ms: self.warm_up,
-            window_ms: window,
-            verify: self.verify,
-            seed: self.seed,
+            ..self.turns.plan(operations, pipelines, rounds)?
         })
     }
 
     fn surroundings(&self) -> Result<Surroundings, LabError> {
-        Surroundings::new(self.socket == Socket::Unix, self.server_threads, self.dolium.clone())
+        self.turns.surroundings(self.socket == Socket::Unix, self.server_threads)
     }
 }
 
@@ -114,15 +68,8 @@ pub(super) struct CompareOptions {
     runs: Vec<PathBuf>,
     #[command(flatten)]
     common: Common,
-    /// Requests in one send
-    #[arg(long, value_delimiter = ',', default_value = "1,10,50")]
-    pipelines: Vec<usize>,
-    /// get, set
-    #[arg(long = "ops", value_delimiter = ',', default_value = "get,set")]
-    operations: Vec<Mix>,
-    /// Milliseconds of each visit that count
-    #[arg(long, default_value_t = 1000)]
-    window: u64,
+    #[command(flatten)]
+    cells: Cells,
 }
 
 impl CompareOptions {
@@ -130,14 +77,9 @@ impl CompareOptions {
         if let [a, b] = self.runs.as_slice() {
             return super::difference::run(a, b);
         }
-        let plan = self.common.plan(&self.operations, &self.pipelines, self.window, ROUNDS)?;
+        let plan = self.common.plan(&self.cells.operations, &self.cells.pipelines, ROUNDS)?;
         let around = self.common.surroundings()?;
-        let mut progress = Progress::new();
-        let outcome = compare::run(&plan, &around, &mut |line| progress.show(line));
-        progress.clear();
-        let outcome = outcome?;
-        print!("{outcome}");
-        self.common.json.as_deref().map_or(Ok(()), |path| write_json(path, &outcome))
+        self.common.turns.show(|say| compare::run(&plan, &around, say))
     }
 }
 
@@ -157,27 +99,14 @@ pub(super) struct QosOptions {
     /// Rates that the search tries between the two that are nearest after its first pass
     #[arg(long, default_value_t = 7)]
     steps: usize,
-    /// Milliseconds of each visit that count
-    #[arg(long, default_value_t = 1000)]
-    window: u64,
 }
 
 impl QosOptions {
     pub fn run(&self) -> Result<(), LabError> {
-        let plan = self.common.plan(
-            std::slice::from_ref(&self.operation),
-            &[self.pipeline],
-            self.window,
-            SEARCH_ROUNDS,
-        )?;
+        let operations = std::slice::from_ref(&self.operation);
+        let plan = self.common.plan(operations, &[self.pipeline], SEARCH_ROUNDS)?;
         let around = self.common.surroundings()?;
-        let mut progress = Progress::new();
-        let say = &mut |line: &str| progress.show(line);
-        let outcome = qos::run(&plan, &around, self.p99, self.steps, say);
-        progress.clear();
-        let outcome = outcome?;
-        print!("{outcome}");
-        self.common.json.as_deref().map_or(Ok(()), |path| write_json(path, &outcome))
+        self.common.turns.show(|say| qos::run(&plan, &around, self.p99, self.steps, say))
     }
 }
 

@@ -11,6 +11,7 @@ mod run;
 mod suite;
 mod threads;
 mod trust;
+mod turns;
 
 use std::ffi::OsString;
 use std::process::ExitCode;

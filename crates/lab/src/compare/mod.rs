@@ -94,7 +94,7 @@ pub(crate) fn judge(above: &[Visit], below: &[Visit], turns: fn(&Visit) -> &[f64
 pub struct Cell {
     pub operation: Operation,
     pub pipeline: usize,
-    /// For each store of the plan, its visits, one a round.
+    /// For each store of the plan, or whatever else takes turns, its visits, one a round.
     pub visits: Vec<Vec<Visit>>,
 }
 
@@ -241,7 +241,7 @@ fn server_for<'a>(
     mine.iter().find(fits).expect("every store of a plan was started")
 }
 
-fn workload(plan: &Plan, store: Store, operation: Operation) -> Workload {
+pub(crate) fn workload(plan: &Plan, store: Store, operation: Operation) -> Workload {
     Workload {
         protocol: store.protocol(),
         mix: if operation == Operation::Get { Mix::Get } else { Mix::Set },

@@ -1,0 +1,120 @@
+//! Options of the experiments in which servers take turns: `dolium lab compare`, `qos` and `threads`.
+
+use std::fmt::Display;
+use std::path::PathBuf;
+
+use clap::Args;
+use serde::Serialize;
+
+use super::experiments::Progress;
+use super::write_json;
+use crate::LabError;
+use crate::compare::Plan;
+use crate::stores::{Store, Surroundings};
+use crate::workload::{Distribution, Mix, Operation};
+
+/// Options of every experiment in which servers take turns: what is asked, how often, and where it goes.
+#[derive(Args)]
+pub(super) struct Turns {
+    #[arg(long = "conns", default_value_t = 50)]
+    connections: usize,
+    #[arg(long, default_value_t = 100_000)]
+    keys: u32,
+    /// Bytes of a key
+    #[arg(long = "key", default_value_t = 16)]
+    key_bytes: usize,
+    /// Bytes of a value
+    #[arg(long = "value", default_value_t = 100)]
+    value_bytes: usize,
+    /// uniform, sequential, zipf:E, zipf-contiguous:E or hot:KEYS:REQUESTS
+    #[arg(long, default_value = "uniform")]
+    distribution: Distribution,
+    /// Rounds; every figure is a median over them. 10 if not given, for qos 5, for threads 7
+    #[arg(long)]
+    rounds: Option<usize>,
+    /// Check every byte of every value (the client then costs more)
+    #[arg(long)]
+    verify: bool,
+    /// Milliseconds of each visit before it counts
+    #[arg(long, default_value_t = 150)]
+    warm_up: u64,
+    /// Milliseconds of each visit that count
+    #[arg(long, default_value_t = 1000)]
+    window: u64,
+    #[arg(long, default_value_t = 1)]
+    seed: u64,
+    /// The binary to serve Dolium with; this one if not given
+    #[arg(long)]
+    dolium: Option<PathBuf>,
+    /// Write everything that was measured to this file
+    #[arg(long)]
+    json: Option<PathBuf>,
+}
+
+impl Turns {
+    /// A plan for Dolium alone, over TCP, with a thread on either side.
+    pub(super) fn plan(
+        &self,
+        operations: &[Mix],
+        pipelines: &[usize],
+        rounds: usize,
+    ) -> Result<Plan, LabError> {
+        let operations = operations.iter().map(|mix| match mix {
+            Mix::Get => Ok(Operation::Get),
+            Mix::Set => Ok(Operation::Set),
+            Mix::GetPerMille(_) | Mix::Recipe(_) => {
+                Err(LabError::Options("a comparison takes get and set, one at a time".into()))
+            }
+        });
+        Ok(Plan {
+            stores: vec![Store::Dolium],
+            pipelines: pipelines.to_vec(),
+            operations: operations.collect::<Result<_, _>>()?,
+            connections: self.connections,
+            keys: self.keys,
+            key_bytes: self.key_bytes,
+            value_bytes: self.value_bytes,
+            distribution: self.distribution,
+            unix: false,
+            rounds: self.rounds.unwrap_or(rounds),
+            server_threads: 1,
+            client_threads: 1,
+            warm_up_ms: self.warm_up,
+            window_ms: self.window,
+            verify: self.verify,
+            seed: self.seed,
+        })
+    }
+
+    pub(super) fn surroundings(
+        &self,
+        unix: bool,
+        server_threads: usize,
+    ) -> Result<Surroundings, LabError> {
+        Surroundings::new(unix, server_threads, self.dolium.clone())
+    }
+
+    /// Runs an experiment that says how far it is, and shows what came out.
+    pub(super) fn show<T: Display + Serialize>(
+        &self,
+        run: impl FnOnce(&mut dyn FnMut(&str)) -> Result<T, LabError>,
+    ) -> Result<(), LabError> {
+        let mut progress = Progress::new();
+        let outcome = run(&mut |line| progress.show(line));
+        progress.clear();
+        let outcome = outcome?;
+        print!("{outcome}");
+        self.json.as_deref().map_or(Ok(()), |path| write_json(path, &outcome))
+    }
+}
+
+/// Which operations are asked, each at which depths.
+#[derive(Args)]
+pub(super) struct Cells {
+    /// Requests in one send
+    #[arg(long, value_delimiter = ',', default_value = "1,10,50")]
+    pub(super) pipelines: Vec<usize>,
+    /// get, set
+    #[arg(long = "ops", value_delimiter = ',', default_value = "get,set")]
+    pub(super) operations: Vec<Mix>,
+}
