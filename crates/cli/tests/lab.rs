@@ -204,3 +204,23 @@ fn what_threads_cost_is_told_beside_one_thread_and_beside_servers_of_one() {
     let said = String::from_utf8_lossy(&refused.stderr);
     assert!(!refused.status.success() && said.contains("two threads at least"), "{said}");
 }
+
+#[test]
+fn what_growth_costs_is_told_from_neighbouring_windows_of_a_load() {
+    let run = |keys: &str, window: &str| {
+        let mut command = Command::new(DOLIUM);
+        command.args(["lab", "growth", "--keys", keys, "--pipelines", "10", "--rounds", "1"]);
+        command.args(["--window", window]).output().unwrap()
+    };
+    let output = run("300000", "10");
+    let text = String::from_utf8_lossy(&output.stdout);
+    assert!(output.status.success(), "{text}{}", String::from_utf8_lossy(&output.stderr));
+    let line = text.lines().find(|line| line.starts_with("SET P10"));
+    let words = line.unwrap_or_else(|| panic!("{text}")).split_ascii_whitespace().skip(2);
+    // Keys a second, pairs, and the bytes a key where the index grew less and where it grew more.
+    let figures: Vec<f64> = words.take(4).map(|word| word.parse().unwrap()).collect();
+    assert!(figures[0] > 0.0 && figures[1] >= 1.0 && figures[2] < figures[3], "{text}");
+    let refused = run("2000", "1000");
+    let said = String::from_utf8_lossy(&refused.stderr);
+    assert!(!refused.status.success() && said.contains("more keys, or shorter windows"), "{said}");
+}

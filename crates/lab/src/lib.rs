@@ -31,6 +31,7 @@ pub mod crowd;
 pub mod error;
 pub mod experiment;
 pub mod generator;
+pub mod growth;
 pub mod interrupt;
 pub mod limits;
 pub mod machine;

@@ -3,6 +3,7 @@
 mod crowd;
 mod difference;
 mod experiments;
+mod growth;
 mod load;
 mod null;
 mod reports;
@@ -51,6 +52,8 @@ enum Command {
     Returns(returns::Options),
     /// Measure what a request costs a server of several threads, beside one of one thread
     Threads(threads::Options),
+    /// Measure whether keys that are stored while the index grows more cost more than others
+    Growth(growth::Options),
     /// Measure what idle, slow, unfinished and flooding clients do to the latency of others
     Crowd(crowd::Options),
 }
@@ -83,6 +86,7 @@ where
         Command::Misses(options) => options.run(),
         Command::Returns(options) => options.run(),
         Command::Threads(options) => options.run(),
+        Command::Growth(options) => options.run(),
         Command::Crowd(options) => options.run(),
     };
     match done {

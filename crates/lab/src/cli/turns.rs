@@ -1,7 +1,7 @@
 //! Options of the experiments in which servers take turns: `dolium lab compare`, `qos` and `threads`.
 
 use std::fmt::Display;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::Args;
 use serde::Serialize;
@@ -94,18 +94,25 @@ impl Turns {
         Surroundings::new(unix, server_threads, self.dolium.clone())
     }
 
-    /// Runs an experiment that says how far it is, and shows what came out.
     pub(super) fn show<T: Display + Serialize>(
         &self,
         run: impl FnOnce(&mut dyn FnMut(&str)) -> Result<T, LabError>,
     ) -> Result<(), LabError> {
-        let mut progress = Progress::new();
-        let outcome = run(&mut |line| progress.show(line));
-        progress.clear();
-        let outcome = outcome?;
-        print!("{outcome}");
-        self.json.as_deref().map_or(Ok(()), |path| write_json(path, &outcome))
+        show(self.json.as_deref(), run)
     }
+}
+
+/// Runs an experiment that says how far it is, shows what came out, and writes it to a file if there is one.
+pub(super) fn show<T: Display + Serialize>(
+    json: Option<&Path>,
+    run: impl FnOnce(&mut dyn FnMut(&str)) -> Result<T, LabError>,
+) -> Result<(), LabError> {
+    let mut progress = Progress::new();
+    let outcome = run(&mut |line| progress.show(line));
+    progress.clear();
+    let outcome = outcome?;
+    print!("{outcome}");
+    json.map_or(Ok(()), |path| write_json(path, &outcome))
 }
 
 /// Which operations are asked, each at which depths.
