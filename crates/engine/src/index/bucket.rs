@@ -17,6 +17,7 @@
 //! does not change it: reference first, then tag, and a reader sees the slot or does not.
 
 use crate::arena::Mem;
+use crate::index::draft::LineDraft;
 use crate::sync::atomics::Ordering::{Acquire, Relaxed, Release};
 
 pub(crate) const SLOTS: usize = 10;
@@ -291,7 +292,7 @@ impl<'a> Line<'a> {
     }
 
     /// Fills a fresh line that nobody sees yet: what publishes its segment comes behind all of this.
-    pub fn begin_with(&self, draft: &LineDraft) {
+    pub(super) fn begin_with(&self, draft: &LineDraft) {
         let LineDraft { used, stash, tags, meta, references } = draft;
         let word = |bytes: [u8; 8]| u64::from_le_bytes(bytes);
         let [t0, t1, t2, t3, t4, t5, t6, t7, t8, t9] = *tags;
@@ -306,38 +307,6 @@ impl<'a> Line<'a> {
         for (slot, &reference) in references[..usize::from(*used)].iter().enumerate() {
             self.words.u32_in(self.at, 24 + 4 * slot).store(reference, Relaxed);
         }
-    }
-}
-
-/// What a line is to have, put together where nobody else sees it: without a locked instruction for each
-/// meta byte and most tags.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct LineDraft {
-    used: u8,
-    stash: u8,
-    tags: [u8; SLOTS],
-    meta: [u8; SLOTS],
-    references: [u32; SLOTS],
-}
-
-impl LineDraft {
-    pub const EMPTY: LineDraft =
-        LineDraft { used: 0, stash: 0, tags: [0; SLOTS], meta: [0; SLOTS], references: [0; SLOTS] };
-
-    pub fn is_full(&self) -> bool {
-        usize::from(self.used) == SLOTS
-    }
-
-    /// Takes the next slot, of which there has to be one.
-    #[inline(always)]
-    pub fn push(&mut self, tag: u8, meta: u8, reference: u32) {
-        let slot = usize::from(self.used);
-        self.used += 1;
-        (self.tags[slot], self.meta[slot], self.references[slot]) = (tag, meta, reference);
-    }
-
-    pub fn set_stash(&mut self, stash: usize) {
-        self.stash = stash as u8;
     }
 }
 

@@ -7,6 +7,7 @@ pub(crate) mod batch;
 pub(crate) mod bucket;
 mod candidate;
 pub(crate) mod directory;
+mod draft;
 mod grow;
 pub(crate) mod read;
 pub(crate) mod segment;

@@ -15,11 +15,12 @@
 use super::grow::publish;
 use crate::engine::Engine;
 use crate::guard::Target;
-use crate::index::bucket::{LineDraft, SLOTS, tag_of};
-use crate::index::segment::{HOME_LINES, LINES, NO_DUE, SEGMENT_BYTES, Segment, home_of};
+use crate::index::bucket::{SLOTS, tag_of};
+use crate::index::draft::{SegmentDraft, Slot};
+use crate::index::segment::{LINES, SEGMENT_BYTES, Segment, home_of};
 use crate::item::Item;
 use crate::session::Session;
-use crate::verbs::{Millis, StoreError};
+use crate::verbs::StoreError;
 
 /// How many items ahead of its turn an item is asked for: more than the processor can wait for at once.
 const AHEAD: usize = 32;
@@ -72,7 +73,7 @@ impl Engine {
             self.mem().prefetch(at + KEY_END - 1);
         };
         slots.iter().take(AHEAD).for_each(ask_for);
-        let mut drafts = [const { Draft::new() }; 2];
+        let mut drafts = [const { SegmentDraft::new() }; 2];
         let mut key = Vec::with_capacity(64);
         for (number, slot) in slots.iter().enumerate() {
             slots.get(number + AHEAD).into_iter().for_each(ask_for);
@@ -83,29 +84,15 @@ impl Engine {
             let hash = self.hash(&key);
             debug_assert_eq!(tag_of(hash), slot.tag);
             let draft = &mut drafts[usize::from(is_high(hash))];
-            draft.place(slot, home_of(hash));
+            draft.take(slot, home_of(hash));
             if item.head.has_ttl() {
-                draft.ttl_items += 1;
-                draft.next_due = draft.next_due.min(item.deadline());
+                draft.note_deadline(item.deadline());
             }
         }
         for (child, draft) in children.iter().zip(&drafts) {
-            for (number, line) in draft.lines.iter().enumerate().skip(1) {
-                child.line(number).begin_with(line);
-            }
-            child.add_ttl_items(draft.ttl_items);
-            child.set_next_due(draft.next_due);
+            draft.write_to(*child);
         }
     }
-}
-
-/// A slot of a segment that is split.
-#[derive(Clone, Copy, Default)]
-struct Slot {
-    reference: u32,
-    tag: u8,
-    meta: u8,
-    line: u8,
 }
 
 /// The slots of a segment that have an item, line by line.
@@ -129,38 +116,11 @@ fn gather<'s>(segment: Segment<'_>, room: &'s mut [Slot; LINES * SLOTS]) -> &'s 
     &room[..count]
 }
 
-/// A child that is put together where nobody else sees it.
-struct Draft {
-    lines: [LineDraft; LINES],
-    ttl_items: i64,
-    next_due: Millis,
-}
-
-impl Draft {
-    const fn new() -> Draft {
-        Draft { lines: [LineDraft::EMPTY; LINES], ttl_items: 0, next_due: NO_DUE }
-    }
-
-    /// Takes an item with this home line.
-    #[inline(always)]
-    fn place(&mut self, slot: &Slot, home: usize) {
-        let mut line = home;
-        if self.lines[home].is_full() {
-            // As the parent's was, which had this stash line: in the child no other item goes there than
-            // in the parent.
-            line = usize::from(slot.line);
-            debug_assert!(line > HOME_LINES, "a home line had more items than slots");
-            self.lines[home].set_stash(line - HOME_LINES);
-        }
-        self.lines[line].push(slot.tag, slot.meta, slot.reference);
-    }
-}
-
 #[cfg(all(test, not(any(miri, shuttle, loom))))]
 mod tests {
     use super::*;
     use crate::engine::EngineOptions;
-    use crate::index::segment::STASH_LINES;
+    use crate::index::segment::{HOME_LINES, STASH_LINES};
     use crate::verbs::{Db, Put, Value};
 
     #[test]
