@@ -2,7 +2,7 @@
 
 use super::{Guard, Held};
 use crate::index::bucket::{Line, tag_of};
-use crate::index::segment::{Segment, home_of, stash_line};
+use crate::index::segment::{Segment, home_of, likely_stash, stash_line};
 use crate::index::shard::Shard;
 use crate::item::Item;
 use crate::verbs::{Db, Event, Found, Key};
@@ -61,6 +61,8 @@ impl<'s> Guard<'s> {
         let tag = tag_of(key.hash);
         let home = home_of(key.hash);
         let mut line = home;
+        // As in `read_plain`; and a new key is given it if its home line is full.
+        segment.line(stash_line(likely_stash(home))).prefetch();
         loop {
             let bucket = segment.line(line);
             let tags = bucket.load();
