@@ -10,7 +10,7 @@ use dolium_engine::Db;
 use dolium_engine::sync::modelled::Fault;
 use models::history::Step::*;
 use models::run::{check, must_fail};
-use models::scene::{Scene, crowd, engine};
+use models::scene::{Scene, crowd, engine, halves};
 
 const A: Db = Db(0);
 const B: Db = Db(1);
@@ -299,4 +299,23 @@ fn a_read_of_several_keys_sees_no_effect_without_its_cause() {
 #[test]
 fn control_by_versions_alone_it_sees_an_effect_without_its_cause() {
     must_fail(Fault::Shown, cause_and_effect);
+}
+
+/// Keys of which the ones of `low` fill a segment whose entries are the lower half of a directory that has been
+/// doubled three times for the others: the next of them splits it twice, one split behind the other, and the
+/// block that the first one frees is a child of the second.
+fn split_twice() -> Scene {
+    let (low, high) = halves();
+    let fill = |keys: &'static [&'static str]| keys.iter().map(|key| Put(A, key, 20));
+    Scene {
+        before: fill(&high[..21]).chain(fill(&low[..20])).collect(),
+        steps: vec![Put(A, low[20], 20)],
+        readers: vec![(A, &low[..1])],
+        turns: 1,
+    }
+}
+
+#[test]
+fn a_segment_that_comes_back_to_its_entry_hides_no_key() {
+    check(|| split_twice().play());
 }

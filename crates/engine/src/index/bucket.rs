@@ -291,22 +291,27 @@ impl<'a> Line<'a> {
         self.words.u64_in(self.at, 0).store(version, Release);
     }
 
-    /// Fills a fresh line that nobody sees yet: what publishes its segment comes behind all of this.
+    /// Fills a fresh line that nobody is led to yet. Somebody may see it nevertheless: who was on the way
+    /// to it when its block was a segment before, of the same entry of the directory, which will name it
+    /// again. He has found it empty, and must not take that for the truth when he looks whether the version is still
+    /// the same: so it is another one, and it is stored last.
     pub(super) fn begin_with(&self, draft: &LineDraft) {
         let LineDraft { used, stash, tags, meta, references } = draft;
-        let word = |bytes: [u8; 8]| u64::from_le_bytes(bytes);
-        let [t0, t1, t2, t3, t4, t5, t6, t7, t8, t9] = *tags;
-        let [m0, m1, m2, m3, m4, m5, m6, m7, m8, m9] = *meta;
-        let version = self.words.u64_in(self.at, 0).load(Relaxed);
-        let stash = u64::from(*stash) << STASH_SHIFT;
-        let tags0 = word([0, 0, 0, 0, t0, t1, t2, t3]);
-        self.words.u64_in(self.at, 0).store(version | stash | tags0, Relaxed);
-        self.words.u64_in(self.at, 8).store(word([t4, t5, t6, t7, t8, t9, m8, m9]), Relaxed);
-        let meta0 = word([m0, m1, m2, m3, m4, m5, m6, m7]);
-        self.words.u64_in(self.at, 16).store(meta0, Relaxed);
         for (slot, &reference) in references[..usize::from(*used)].iter().enumerate() {
             self.words.u32_in(self.at, 24 + 4 * slot).store(reference, Relaxed);
         }
+        let word = |bytes: [u8; 8]| u64::from_le_bytes(bytes);
+        let [t0, t1, t2, t3, t4, t5, t6, t7, t8, t9] = *tags;
+        let [m0, m1, m2, m3, m4, m5, m6, m7, m8, m9] = *meta;
+        let meta0 = word([m0, m1, m2, m3, m4, m5, m6, m7]);
+        self.words.u64_in(self.at, 16).store(meta0, Relaxed);
+        self.words.u64_in(self.at, 8).store(word([t4, t5, t6, t7, t8, t9, m8, m9]), Relaxed);
+        // The stash bits of a fresh line are 0, and so are its tags.
+        let version =
+            (self.version() | u32::from(*stash) << STASH_SHIFT).wrapping_add(COUNTER_ONE as u32);
+        let tags0 = word([0, 0, 0, 0, t0, t1, t2, t3]);
+        // Pairs with the Acquire in `load`: who sees this version sees all of the line.
+        self.words.u64_in(self.at, 0).store(tags0 | u64::from(version), Release);
     }
 }
 

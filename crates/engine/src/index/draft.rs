@@ -1,14 +1,14 @@
 //! A segment that is put together in plain memory, and then written a line at a time.
 //!
 //! In a segment that others see, a slot takes a compare-and-swap for its meta byte and mostly one for its tag,
-//! beside which readers count uses. What a split makes nobody sees before the directory names it
-//! (decision 139).
+//! beside which readers count uses. To what a split makes, or a move, nobody is led before the directory names
+//! it (decision 139).
 
 use crate::index::bucket::SLOTS;
 use crate::index::segment::{HOME_LINES, LINES, NO_DUE, Segment};
 use crate::verbs::Millis;
 
-/// A slot of the segment that is split.
+/// A slot of the segment that is split or moved.
 #[derive(Clone, Copy, Default)]
 pub(super) struct Slot {
     pub reference: u32,
@@ -45,6 +45,27 @@ impl LineDraft {
     }
 }
 
+/// The slots of a segment that have an item, line by line.
+pub(super) fn gather<'s>(segment: Segment<'_>, room: &'s mut [Slot; LINES * SLOTS]) -> &'s [Slot] {
+    let mut count = 0;
+    for number in 1..LINES {
+        let line = segment.line(number);
+        let tags = line.load();
+        for slot in 0..SLOTS {
+            let tag = tags.tag(slot);
+            // Written in either case: which slots are empty is not to be foreseen.
+            room[count] = Slot {
+                reference: line.reference(slot),
+                tag,
+                meta: line.meta(slot),
+                line: number as u8,
+            };
+            count += usize::from(tag != 0);
+        }
+    }
+    &room[..count]
+}
+
 pub(super) struct SegmentDraft {
     lines: [LineDraft; LINES],
     ttl_items: i64,
@@ -54,6 +75,20 @@ pub(super) struct SegmentDraft {
 impl SegmentDraft {
     pub const fn new() -> SegmentDraft {
         SegmentDraft { lines: [LineDraft::EMPTY; LINES], ttl_items: 0, next_due: NO_DUE }
+    }
+
+    /// All of a segment, each item in its line.
+    pub fn of(segment: Segment<'_>) -> SegmentDraft {
+        let mut draft = SegmentDraft::new();
+        for slot in gather(segment, &mut [Slot::default(); LINES * SLOTS]) {
+            draft.lines[usize::from(slot.line)].push(slot);
+        }
+        for line in 1..=HOME_LINES {
+            draft.lines[line].stash = segment.line(line).load().stash() as u8;
+        }
+        draft.ttl_items = segment.ttl_items() as i64;
+        draft.next_due = segment.next_due();
+        draft
     }
 
     /// Takes an item with this home line. Those of home lines come before those of stash lines.
@@ -76,12 +111,57 @@ impl SegmentDraft {
         self.next_due = self.next_due.min(deadline);
     }
 
-    /// Fills a fresh segment that nobody sees yet.
+    /// Fills a fresh segment that nobody is led to yet.
     pub fn write_to(&self, segment: Segment<'_>) {
         for (number, line) in self.lines.iter().enumerate().skip(1) {
             segment.line(number).begin_with(line);
         }
         segment.add_ttl_items(self.ttl_items);
         segment.set_next_due(self.next_due);
+    }
+}
+
+#[cfg(all(test, not(any(shuttle, loom))))]
+mod tests {
+    use super::*;
+    use crate::engine::{Engine, EngineOptions};
+    use crate::index::directory::Span;
+    use crate::index::segment::{Owner, SEGMENT_BYTES};
+
+    /// A reader who found a line fresh and empty, on the way to what its block was before, once took the filled
+    /// line's version for the one that he had seen, and said that its keys are not there.
+    #[test]
+    fn who_saw_a_line_before_it_was_filled_sees_another_version_afterwards() {
+        let engine =
+            Engine::create(EngineOptions { shards: 16, ..EngineOptions::default() }).unwrap();
+        let session = engine.session().unwrap();
+        let at = session.take_index(SEGMENT_BYTES).unwrap() as usize * 8;
+        let segment = Segment { words: engine.mem(), at };
+        segment.reset(Owner { root: 0, shard: 0, span: Span::whole(8) }, u32::MAX);
+        let fresh: Vec<u32> = (1..=3).map(|line| segment.line(line).version()).collect();
+        let mut draft = SegmentDraft::new();
+        for number in 0..=SLOTS as u8 {
+            let line = HOME_LINES as u8 + 2;
+            let slot = Slot { reference: 100 + u32::from(number), tag: 7, meta: number, line };
+            draft.take(&slot, 2);
+        }
+        draft.write_to(segment);
+        for (line, before) in (1..=3).zip(fresh) {
+            assert_ne!(segment.line(line).version(), before, "line {line}");
+        }
+        let full = segment.line(2);
+        assert_eq!((full.load().used(), full.load().stash()), (SLOTS, 2));
+        let slots = (0..SLOTS).map(|slot| (full.reference(slot), full.meta(slot)));
+        assert!(slots.eq((0..SLOTS as u32).map(|slot| (100 + slot, slot as u8))));
+        // A copy is the same, line by line, and another version as well.
+        let copy = Segment {
+            words: engine.mem(),
+            at: session.take_index(SEGMENT_BYTES).unwrap() as usize * 8,
+        };
+        copy.reset(Owner { root: 0, shard: 0, span: Span::whole(8) }, 5);
+        let before = copy.line(2).version();
+        SegmentDraft::of(segment).write_to(copy);
+        assert_ne!(copy.line(2).version(), before);
+        assert_eq!((copy.line(2).load().used(), copy.line(2).load().stash()), (SLOTS, 2));
     }
 }

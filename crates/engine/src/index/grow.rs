@@ -6,11 +6,11 @@
 
 use crate::engine::Engine;
 use crate::guard::Target;
-use crate::index::bucket::SLOTS;
 use crate::index::directory::{DIRECTORY_HEADER_BYTES, DOUBLINGS_MAX, DirectoryWord, Span};
 use crate::index::directory::{begin_directory, cells_of, directory_bytes};
-use crate::index::segment::{HOME_LINES, LINES, SEGMENT_BYTES, STASH_LINES, Segment, home_of};
+use crate::index::draft::SegmentDraft;
 use crate::index::segment::{Owner, likely_stash, stash_line};
+use crate::index::segment::{SEGMENT_BYTES, STASH_LINES, Segment, home_of};
 use crate::session::Session;
 use crate::sync::atomics::Ordering::{Relaxed, Release};
 use crate::sync::atomics::fence;
@@ -160,18 +160,7 @@ impl Engine {
     ) -> Result<(), StoreError> {
         self.before_split(target, old);
         let new = self.new_segment(session, target, owner.span)?;
-        for line in 1..LINES {
-            let from = old.line(line);
-            let tags = from.load();
-            if line <= HOME_LINES && tags.stash() != 0 {
-                new.line(line).set_stash(tags.stash());
-            }
-            for slot in (0..SLOTS).filter(|&slot| tags.tag(slot) != 0) {
-                new.line(line).fill(slot, tags.tag(slot), from.meta(slot), from.reference(slot));
-            }
-        }
-        new.add_ttl_items(old.ttl_items() as i64);
-        new.set_next_due(old.next_due());
+        SegmentDraft::of(old).write_to(new);
         publish(target.shard.directory(), new, owner.span);
         session.give_index(old.reference(), SEGMENT_BYTES);
         Ok(())
@@ -210,6 +199,7 @@ mod tests {
     use super::*;
     use crate::engine::EngineOptions;
     use crate::index::bucket::stash_of;
+    use crate::index::segment::HOME_LINES;
     use crate::verbs::{Db, Put, Value};
 
     #[test]

@@ -16,7 +16,7 @@ use super::grow::publish;
 use crate::engine::Engine;
 use crate::guard::Target;
 use crate::index::bucket::{SLOTS, tag_of};
-use crate::index::draft::{SegmentDraft, Slot};
+use crate::index::draft::{SegmentDraft, Slot, gather};
 use crate::index::segment::{LINES, SEGMENT_BYTES, Segment, home_of};
 use crate::item::Item;
 use crate::session::Session;
@@ -93,27 +93,6 @@ impl Engine {
             draft.write_to(*child);
         }
     }
-}
-
-/// The slots of a segment that have an item, line by line.
-fn gather<'s>(segment: Segment<'_>, room: &'s mut [Slot; LINES * SLOTS]) -> &'s [Slot] {
-    let mut count = 0;
-    for number in 1..LINES {
-        let line = segment.line(number);
-        let tags = line.load();
-        for slot in 0..SLOTS {
-            let tag = tags.tag(slot);
-            // Written in either case: which slots are empty is not to be foreseen.
-            room[count] = Slot {
-                reference: line.reference(slot),
-                tag,
-                meta: line.meta(slot),
-                line: number as u8,
-            };
-            count += usize::from(tag != 0);
-        }
-    }
-    &room[..count]
 }
 
 #[cfg(all(test, not(any(miri, shuttle, loom))))]

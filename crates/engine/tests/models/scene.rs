@@ -16,22 +16,38 @@ pub fn engine() -> Arc<Engine> {
     Engine::create(options).expect("an arena")
 }
 
-/// Keys that share shard and home line, so that they fill it and then its stash line.
+/// Keys of the first shard and one home line, which they fill and then its stash line.
+fn keys(name: &'static str, count: usize, is_one: impl Fn(u64) -> bool) -> Vec<&'static str> {
+    let engine = quietly(engine);
+    let home = |hash: u64| ((hash & 0xffff_ffff) * 5) >> 32;
+    (0..)
+        .map(|n| format!("{name}{n:03}"))
+        .filter(|name| {
+            let hash = engine.key(name.as_bytes()).hash();
+            hash >> 63 == 0 && home(hash) == 2 && is_one(hash)
+        })
+        .take(count)
+        .map(|name| &*name.leak())
+        .collect()
+}
+
 pub fn crowd() -> &'static [&'static str] {
     static CROWD: OnceLock<Vec<&'static str>> = OnceLock::new();
-    CROWD.get_or_init(|| {
-        let engine = quietly(engine);
-        let home = |hash: u64| ((hash & 0xffff_ffff) * 5) >> 32;
-        (0..)
-            .map(|n| format!("crowd{n:03}"))
-            .filter(|name| {
-                let hash = engine.key(name.as_bytes()).hash();
-                hash >> 63 == 0 && home(hash) == 2
-            })
-            .take(24)
-            .map(|name| &*name.leak())
-            .collect()
-    })
+    CROWD.get_or_init(|| keys("crowd", 24, |_| true))
+}
+
+/// Such keys whose next hash bits are 00, and others whose are 11: what tells each kind apart is the third. Those
+/// in which it is 0 come first.
+pub fn halves() -> (&'static [&'static str], &'static [&'static str]) {
+    static HALVES: OnceLock<[Vec<&'static str>; 2]> = OnceLock::new();
+    let [low, high] = HALVES.get_or_init(|| {
+        [("low", 0b00), ("high", 0b11)].map(|(name, bits)| {
+            let of =
+                |third: u64, count| keys(name, count, |hash| hash >> 60 & 7 == bits << 1 | third);
+            [of(0, 11), of(1, 10)].concat()
+        })
+    });
+    (low, high)
 }
 
 /// Makes the steps before anybody else is there.
