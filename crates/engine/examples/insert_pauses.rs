@@ -4,8 +4,9 @@
 //! Each round loads a new store beside a thread that does maintenance, as in a server, and right
 //! before it looks for as long at the clock and does nothing else: that is how long the machine
 //! itself stops a program. Of each long pause the thread's own account says how much of it the thread ran: the
-//! rest, in which the system ran something else or the host did, is the machine's. The medians of the
-//! rounds are printed at the end.
+//! rest, in which the system ran something else or the host did, is the machine's. A host that keeps memory from
+//! the machine is not in that account: then the thread is said to have run. The medians of the rounds are
+//! printed at the end.
 //!
 //! A store of segments grows all the time, one segment by one, and no window of the load is without growth.
 //! Of its second half, where caches hold neither index nor items any more, the tenth of the windows

@@ -310,12 +310,18 @@ fn split_twice() -> Scene {
     Scene {
         before: fill(&high[..21]).chain(fill(&low[..20])).collect(),
         steps: vec![Put(A, low[20], 20)],
-        readers: vec![(A, &low[..1])],
+        // One of them lies where the block comes back to, the other beside it.
+        readers: vec![(A, &low[..1]), (A, &low[11..12])],
         turns: 1,
     }
 }
 
 #[test]
-fn a_segment_that_comes_back_to_its_entry_hides_no_key() {
+fn two_splits_in_a_row_hide_no_key() {
     check(|| split_twice().play());
+}
+
+#[test]
+fn control_without_the_entry_a_block_that_comes_back_hides_a_key() {
+    must_fail(Fault::Entry, || split_twice().play());
 }

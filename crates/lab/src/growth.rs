@@ -178,7 +178,9 @@ fn load(plan: &Plan, around: &Surroundings, pipeline: usize) -> Result<Vec<Windo
     let first = looks.first().map_or(0.0, |look| look.commands);
     let counts = |look: &&Look| look.commands - first >= f64::from(plan.keys) * FIRST;
     let looks: Vec<Look> = looks.iter().filter(counts).copied().collect();
-    Ok(looks.windows(2).map(|two| Window::between(two[0], two[1])).collect())
+    let windows = looks.windows(2).map(|two| Window::between(two[0], two[1]));
+    // Of a window in which nothing was stored there is nothing to be said.
+    Ok(windows.filter(|window| window.keys > 0.0).collect())
 }
 
 /// Looks at the server again and again, until what is done is over; what was seen last does not count.
