@@ -80,8 +80,19 @@ fn softirqd_threads() -> Vec<(usize, PathBuf)> {
     entries.filter_map(one).collect()
 }
 
-/// Run time of one thread of this process, in nanoseconds.
+/// Run time of one thread of this process, in nanoseconds; 0 of one that has ended.
 pub fn thread_run_ns(tid: i32) -> u64 {
+    /// What the kernel calls `CPUCLOCK_PERTHREAD_MASK | CPUCLOCK_SCHED` in the clock of a thread.
+    const OF_THREAD: i32 = 0b110;
+    // The clock of number 0 is the caller's.
+    if tid <= 0 {
+        return 0;
+    }
+    // Exact; of a thread that never sleeps the account in /proc is as old as the last tick.
+    if let Ok(now) = nix::time::ClockId::from_raw(!tid << 3 | OF_THREAD).now() {
+        let (seconds, ns) = (now.tv_sec().cast_unsigned(), now.tv_nsec().cast_unsigned());
+        return seconds * 1_000_000_000 + ns;
+    }
     read_run_ns(&format!("/proc/self/task/{tid}/schedstat")).unwrap_or(0)
 }
 
@@ -97,6 +108,23 @@ fn read_run_ns(path: &str) -> Option<u64> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_thread_that_runs_is_accounted_for_to_the_moment() {
+        let before = thread_run_ns(thread_id());
+        let own = nix::time::ClockId::CLOCK_THREAD_CPUTIME_ID;
+        let ns = || {
+            let now = own.now().expect("a thread has a clock");
+            now.tv_sec().cast_unsigned() * 1_000_000_000 + now.tv_nsec().cast_unsigned()
+        };
+        let begun = ns();
+        // Less than a tick, so that an account that is kept by ticks would mostly see nothing of it.
+        while ns() - begun < 500_000 {}
+        let seen = thread_run_ns(thread_id()) - before;
+        assert!(seen >= 500_000, "{seen} ns");
+        assert_eq!(thread_run_ns(i32::MAX - 1), 0, "there is no such thread");
+        assert_eq!(thread_run_ns(0), 0, "nor has it a number yet");
+    }
 
     /// Where there is none to be seen there is no figure, and no zero in its place.
     #[test]

@@ -167,6 +167,7 @@ fn load(plan: &Plan, around: &Surroundings, pipeline: usize) -> Result<Vec<Windo
         window: LONGEST,
         servers: server.pid().into_iter().collect(),
         fill: Some(plan.keys),
+        spins: around.client_is_alone(1),
         ..LoadSpec::plain(server.target.clone())
     };
     let looks = thread::scope(|scope| {

@@ -53,6 +53,7 @@ pub fn run(
     let (server_cores, rest) = all.split_at(plan.server_threads);
     let client_cores =
         if rest.is_empty() { &server_cores[plan.server_threads - 1..] } else { rest };
+    let spins = compare::spins(plan, !rest.is_empty())?;
     let mut cells = Vec::new();
     for &operation in &plan.operations {
         for &pipeline in &plan.pipelines {
@@ -69,7 +70,8 @@ pub fn run(
                 say(&format!("round {}/{} {name} P{}", round + 1, plan.rounds, cell.pipeline));
                 let mut sides = Vec::new();
                 for servers in &setups {
-                    let spec = spec(plan, servers, client_cores, cell.pipeline);
+                    let mut spec = spec(plan, servers, client_cores, cell.pipeline);
+                    spec.spins = spins;
                     sides.push(Side::open(spec, &pool)?);
                 }
                 let turns = generator::take_turns(&mut sides, round % NAMES.len(), |_, _| {})?;

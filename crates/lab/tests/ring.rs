@@ -32,8 +32,10 @@ fn every_value_is_found_and_right_over_a_ring() {
         let target = server(answer, None);
         generator::preload(&target, &workload(protocol, Mix::Set), |_| {}).unwrap();
         for mix in [Mix::Get, Mix::Set] {
-            for (pipeline, threads, verify) in [(1, 1, false), (7, 2, true), (20, 1, false)] {
-                let how = LoadSpec { pipeline, threads, verify, ..spec(&target) };
+            for (pipeline, threads, verify, spins) in
+                [(1, 1, false, false), (7, 2, true, false), (20, 1, false, true)]
+            {
+                let how = LoadSpec { pipeline, threads, verify, spins, ..spec(&target) };
                 let report = ask(&how, &workload(protocol, mix.clone())).unwrap();
                 assert!(report.by_ring, "{protocol:?} {mix:?} {pipeline}");
                 assert!(report.operations > 100, "{protocol:?}: {}", report.operations);

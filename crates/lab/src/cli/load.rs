@@ -52,6 +52,9 @@ pub(super) struct Options {
     /// Cores to pin the generator's threads to, such as 1,2
     #[arg(long, value_delimiter = ',')]
     cores: Vec<usize>,
+    /// Look for replies without a pause in place of sleeping, where no server runs on the generator's cores
+    #[arg(long, conflicts_with = "rate")]
+    spin: bool,
     #[arg(long, default_value_t = 100_000)]
     keys: u32,
     /// Bytes of a key: a number, range:LEAST:MOST, list:A:B:C or etc-keys
@@ -122,6 +125,7 @@ impl Options {
                 servers: self.pid.into_iter().collect(),
                 interval: None,
                 fill: None,
+                spins: self.spin,
                 between: None,
             },
             &pool,

@@ -9,7 +9,7 @@ use serde::Serialize;
 use super::experiments::Progress;
 use super::write_json;
 use crate::LabError;
-use crate::compare::Plan;
+use crate::compare::{Idle, Plan};
 use crate::stores::{Store, Surroundings};
 use crate::workload::{Distribution, Mix, Operation};
 
@@ -41,6 +41,10 @@ pub(super) struct Turns {
     /// Milliseconds of each visit that count
     #[arg(long, default_value_t = 1000)]
     window: u64,
+    /// What the generator does while no reply is there: sleep, and be woken at the server's expense, or
+    /// spin on cores of its own. If not given it sleeps over Unix sockets, and where it shares its cores
+    #[arg(long, value_enum)]
+    idle: Option<Idle>,
     #[arg(long, default_value_t = 1)]
     seed: u64,
     /// The binary to serve Dolium with; this one if not given
@@ -79,6 +83,7 @@ impl Turns {
             rounds: self.rounds.unwrap_or(rounds),
             server_threads: 1,
             client_threads: 1,
+            idle: self.idle,
             warm_up_ms: self.warm_up,
             window_ms: self.window,
             verify: self.verify,

@@ -12,6 +12,7 @@ mod table;
 use std::collections::HashMap;
 use std::time::{Duration, Instant};
 
+use clap::ValueEnum;
 use serde::Serialize;
 
 pub use crate::statistics::{median, spread};
@@ -41,10 +42,23 @@ pub struct Plan {
     pub rounds: usize,
     pub server_threads: usize,
     pub client_threads: usize,
+    /// If not given, the generator of a closed loop spins where it stands for clients of other machines
+    /// (TCP) and has cores of its own.
+    pub idle: Option<Idle>,
     pub warm_up_ms: u64,
     pub window_ms: u64,
     pub verify: bool,
     pub seed: u64,
+}
+
+/// What a generator does while no reply is there.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, ValueEnum)]
+#[serde(rename_all = "lowercase")]
+pub enum Idle {
+    /// It is woken at the server's expense.
+    Sleep,
+    /// It looks on, on cores of its own.
+    Spin,
 }
 
 /// One visit to one store.
@@ -121,6 +135,8 @@ pub struct Comparison {
     pub machine: Machine,
     pub plan: Plan,
     pub versions: Vec<String>,
+    /// Whether the generator looked for replies without a pause.
+    pub spins: bool,
     pub cells: Vec<Cell>,
 }
 
@@ -133,6 +149,7 @@ pub fn run(
     if plan.rounds == 0 || plan.stores.is_empty() {
         return Err(LabError::Options("a comparison needs a store and a round".into()));
     }
+    let spins = spins(plan, around.client_is_alone(plan.client_threads))?;
     if plan.unix && plan.stores.contains(&Store::DoliumMemcached) {
         return Err(LabError::Options(
             "Dolium's Unix socket is named for Redis: dolium-memcached needs --socket tcp".into(),
@@ -167,7 +184,8 @@ pub fn run(
                 let mut sides = Vec::new();
                 for (number, &store) in plan.stores.iter().enumerate() {
                     let server = server_for(&servers, plan, number, operation);
-                    let spec = spec(plan, around, server, cell.pipeline, Pace::Closed);
+                    let closed = spec(plan, around, server, cell.pipeline, Pace::Closed);
+                    let spec = LoadSpec { spins, ..closed };
                     sides.push(Side::open(spec, &pools[&store.protocol()])?);
                 }
                 let turns =
@@ -181,7 +199,7 @@ pub fn run(
     let versions = (0..plan.stores.len())
         .map(|number| server_for(&servers, plan, number, plan.operations[0]).version.clone())
         .collect();
-    Ok(Comparison { machine: Machine::read(), plan: plan.clone(), versions, cells })
+    Ok(Comparison { machine: Machine::read(), plan: plan.clone(), versions, spins, cells })
 }
 
 /// What a round takes to measure.
@@ -254,6 +272,20 @@ pub(crate) fn workload(plan: &Plan, store: Store, operation: Operation) -> Workl
     }
 }
 
+/// Whether the generator of a closed loop looks for replies without a pause. `is_alone`: it has a core for
+/// each of its threads that no server uses.
+pub(crate) fn spins(plan: &Plan, is_alone: bool) -> Result<bool, LabError> {
+    match plan.idle {
+        Some(Idle::Sleep) => Ok(false),
+        Some(Idle::Spin) if !is_alone => Err(LabError::Options(
+            "a generator that spins needs a core for each of its threads that no server uses"
+                .into(),
+        )),
+        Some(Idle::Spin) => Ok(true),
+        None => Ok(is_alone && !plan.unix),
+    }
+}
+
 fn spec(
     plan: &Plan,
     around: &Surroundings,
@@ -275,6 +307,7 @@ fn spec(
         servers: server.pid().into_iter().collect(),
         interval: None,
         fill: None,
+        spins: false,
         between: None,
     }
 }

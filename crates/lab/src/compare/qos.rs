@@ -11,7 +11,7 @@ use serde::Serialize;
 
 use super::descent::Descent;
 use super::table::thousands;
-use super::{Plan, median, server_for, spec, start, workload};
+use super::{Plan, median, server_for, spec, spins, start, workload};
 use crate::LabError;
 use crate::generator::{self, LoadSpec, Pace};
 use crate::stores::{Store, Surroundings};
@@ -105,6 +105,7 @@ pub fn run(
     else {
         return Err(LabError::Options("a search needs an operation and a pipeline".into()));
     };
+    let spins = spins(plan, around.client_is_alone(plan.client_threads))?;
     let servers = start(plan, around, say)?;
     let mut searches = Vec::new();
     let mut pools = Vec::new();
@@ -115,6 +116,7 @@ pub fn run(
         let mut rates = Vec::new();
         for _ in 0..plan.rounds {
             let closed = spec(plan, around, server, pipeline, Pace::Closed);
+            let closed = LoadSpec { spins, ..closed };
             rates.push(generator::run(&closed, &pool)?.rate());
         }
         let closed_loop_rate = median(rates);

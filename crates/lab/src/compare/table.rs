@@ -26,6 +26,11 @@ impl fmt::Display for Comparison {
             plan.rounds,
             plan.window_ms,
         )?;
+        let idle = match self.spins {
+            true => "looks on, and no server is charged for waking it",
+            false => "sleeps, and is woken at the server's expense",
+        };
+        writeln!(f, "while no reply is there the generator {idle}")?;
         for (store, version) in plan.stores.iter().zip(&self.versions) {
             writeln!(f, "  {:<17} {version}", store.name())?;
         }

@@ -26,6 +26,9 @@ pub struct LoadShape {
     pub server_threads: usize,
     /// Whether the server's threads are pinned to cores of their own.
     pub pinned: bool,
+    /// Whether the generator of a closed loop looks for replies without a pause, where it has its cores
+    /// to itself: for what a server's own work takes, without the waking of its clients.
+    pub spin: bool,
     pub unix_socket: bool,
     /// Over TLS, at a listener that the stores have beside their plain one.
     pub tls: bool,
@@ -59,6 +62,7 @@ impl Default for LoadShape {
             interval: 0.0,
             server_threads: 1,
             pinned: true,
+            spin: false,
             unix_socket: false,
             tls: false,
             namespaces: false,

@@ -3,6 +3,7 @@
 use std::hint::black_box;
 
 use super::connection::Connection;
+use super::idle;
 use super::worker::{MEASURING, STOPPING, Worker};
 use crate::LabError;
 use crate::limits::{DRAIN, READ_BEFORE_ASKING, SILENCE};
@@ -34,7 +35,11 @@ impl Worker<'_> {
         let mut stop_at = u64::MAX;
         let mut answered = Vec::with_capacity(READ_BEFORE_ASKING);
         while self.turns_outstanding > 0 {
-            let events = self.poller.wait(SILENCE.as_secs())?;
+            let (clock, gauge, poller) = (&self.shared.clock, self.gauge, &mut self.poller);
+            let events = match self.shared.spec.spins {
+                true => idle::spin(clock, gauge, || poller.look())?,
+                false => poller.wait(SILENCE.as_secs())?,
+            };
             let phase = self.shared.phase();
             if phase == STOPPING && stop_at == u64::MAX {
                 stop_at = self.shared.clock.now() + DRAIN.as_nanos() as u64;

@@ -13,6 +13,7 @@
 mod arrival;
 mod closed;
 mod connection;
+mod idle;
 mod link;
 mod open;
 mod poller;
@@ -86,6 +87,9 @@ pub struct LoadSpec {
     /// Store so many keys, each once, in place of asking for what the pool holds; the run ends
     /// when all are stored. The pool may then hold few requests.
     pub fill: Option<u32>,
+    /// Threads of a closed loop look for replies without a pause in place of sleeping: a server is then
+    /// not charged for waking them. Only for threads that have their cores to themselves.
+    pub spins: bool,
     /// Done by one thread of an open loop.
     pub between: Option<Arc<Mutex<dyn Between>>>,
 }
@@ -107,6 +111,7 @@ impl LoadSpec {
             servers: Vec::new(),
             interval: None,
             fill: None,
+            spins: false,
             between: None,
         }
     }
@@ -129,6 +134,7 @@ pub struct LoadReport {
     pub misses: u64,
     /// Requests of an open loop that were never answered; they are in `latency` at their age.
     pub unanswered: u64,
+    /// Without what the threads of a closed loop spent looking for replies in vain.
     pub client_cpu_ns: u64,
     pub server_cpu_ns: Option<u64>,
     /// From rest to rest, warm-up and last replies included: the kernel's account of a process

@@ -46,6 +46,12 @@ impl Poller {
         }
     }
 
+    /// Returns how many events have come, without waiting for any.
+    #[inline]
+    pub(super) fn look(&mut self) -> Result<usize, LabError> {
+        self.wait(0)
+    }
+
     /// Connection number of an event, and what it allows.
     #[inline]
     pub(super) fn event(&self, number: usize) -> (usize, bool, bool) {

@@ -215,7 +215,10 @@ fn sample(spec: &LoadSpec, gauges: &[Gauge]) -> Result<Sample, LabError> {
         operations: gauges.iter().map(|gauge| gauge.operations.load(Ordering::Relaxed)).sum(),
         client_ns: gauges
             .iter()
-            .map(|gauge| cpu::thread_run_ns(gauge.thread.load(Ordering::Relaxed)))
+            .map(|gauge| {
+                let run = cpu::thread_run_ns(gauge.thread.load(Ordering::Relaxed));
+                run.saturating_sub(gauge.idle_ns.load(Ordering::Relaxed))
+            })
             .sum(),
         server_ns: server_ns(spec)?,
     })

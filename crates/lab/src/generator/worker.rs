@@ -52,6 +52,8 @@ impl Shared<'_> {
 pub(super) struct Gauge {
     pub operations: AtomicU64,
     pub thread: AtomicI32,
+    /// For how long it has looked for replies that were not there.
+    pub idle_ns: AtomicU64,
 }
 
 /// What one thread brings home.

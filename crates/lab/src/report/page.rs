@@ -274,7 +274,9 @@ fn again(results: &Results) -> Markup {
                  medians of the repetitions' ratios; intervals are by the bootstrap (95 %), \
                  differences by Wilcoxon's signed ranks (5 %). The server was "
                 @if load.pinned { "pinned to its own cores" } @else { "not pinned" }
-                ", the generator had "  (load.threads) " thread(s) on the others. Dolium lab "
+                ", the generator had "  (load.threads) " thread(s) on the others"
+                @if load.spin { ", which looked for replies without a pause" }
+                ". Dolium lab "
                 (results.dolium) "."
             }
         }

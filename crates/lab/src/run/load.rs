@@ -355,6 +355,7 @@ fn spec(load: &LoadShape, fleet: &Fleet, stage: &Stage<'_>) -> LoadSpec {
         servers: fleet.pids(),
         interval: (load.interval > 0.0).then(|| seconds(load.interval)),
         fill: None,
+        spins: load.spin && around.client_is_alone(load.threads),
         between: None,
     }
 }

@@ -99,6 +99,14 @@ impl Surroundings {
             all.iter().copied().filter(|core| !self.server_cores.contains(core)).collect();
         if rest.is_empty() { all } else { rest }
     }
+
+    /// Whether so many threads of the generator have a core each that no server may use.
+    pub fn client_is_alone(&self, threads: usize) -> bool {
+        let cores = self.client_cores();
+        self.pinned
+            && threads <= cores.len()
+            && cores.iter().all(|core| !self.server_cores.contains(core))
+    }
 }
 
 /// One core a thread, as far as there are cores.

@@ -190,6 +190,7 @@ fn spec(plan: &Plan, around: &Surroundings, server: &Running) -> LoadSpec {
         warm_up: WARM_UP,
         window: plan.window,
         servers: server.pid().into_iter().collect(),
+        spins: around.client_is_alone(1),
         ..LoadSpec::plain(server.target.clone())
     }
 }

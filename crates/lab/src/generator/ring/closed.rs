@@ -4,6 +4,7 @@ use super::{Event, Ring};
 use crate::LabError;
 use crate::generator::closed::fetch_next;
 use crate::generator::connection::Connection;
+use crate::generator::idle;
 use crate::generator::worker::{MEASURING, STOPPING, Worker};
 use crate::limits::{DRAIN, SILENCE};
 
@@ -31,7 +32,11 @@ impl Loop<'_, '_> {
         let shared = self.worker.shared;
         let mut stop_at = u64::MAX;
         while self.worker.turns_outstanding > 0 {
-            let events = self.ring.wait(SILENCE)?;
+            let (gauge, ring) = (self.worker.gauge, &mut self.ring);
+            let events = match shared.spec.spins {
+                true => idle::spin(&shared.clock, gauge, || ring.look())?,
+                false => ring.wait(SILENCE)?,
+            };
             let phase = shared.phase();
             if phase == STOPPING && stop_at == u64::MAX {
                 stop_at = shared.clock.now() + DRAIN.as_nanos() as u64;
