@@ -67,6 +67,8 @@ fn an_open_loop_over_a_ring_mixes_nothing_while_sockets_are_full() {
     assert!(report.by_ring && report.unanswered == 0, "{report:?}");
     assert!((report.latency.len() as f64 - rate * 0.5).abs() <= 1.0, "{}", report.latency.len());
     assert!(report.latency_us(0.99) > 100_000.0, "a nap was not seen: {report:?}");
+    // What a connection held went out late.
+    assert!(report.lag.max() > 50_000_000, "{} ns", report.lag.max());
     // What was sent is what was kept.
     let gets = Workload { value_bytes: 3_900.into(), ..workload(Protocol::Resp, Mix::Get) };
     let how = LoadSpec { pace: Pace::Open { rate: 1_000.0 }, ..how };

@@ -13,14 +13,15 @@ use crate::limits::{DRAIN, OPEN_BACKLOG_MAX};
 
 /// How the requests of an open loop go out and their replies come in.
 pub(super) trait Road<'p> {
-    /// Sends the next turn of connection `index`, due at `due`, or as soon as it takes it.
+    /// Sends the next turn of connection `index`, due at `due`, or as soon as it takes it: then false, and
+    /// the road notes how late it was.
     fn ask(
         &mut self,
         worker: &mut Worker<'p>,
         connections: &mut [Connection],
         index: usize,
         due: u64,
-    ) -> Result<(), LabError>;
+    ) -> Result<bool, LabError>;
 
     /// Takes in what came meanwhile, without waiting for more; returns whether anything had.
     fn look(
@@ -58,8 +59,8 @@ pub(super) fn run<'p>(
             if worker.turns_outstanding >= OPEN_BACKLOG_MAX {
                 return Err(LabError::Overload { due: worker.turns_outstanding });
             }
-            road.ask(worker, connections, turn_of, next)?;
-            if next >= from {
+            let is_asked = road.ask(worker, connections, turn_of, next)?;
+            if next >= from && is_asked {
                 worker.tally.lag.saturating_record(now - next);
             }
             worker.turns_outstanding += 1;
@@ -139,7 +140,7 @@ impl<'p> Road<'p> for ByEpoll {
         connections: &mut [Connection],
         index: usize,
         due: u64,
-    ) -> Result<(), LabError> {
+    ) -> Result<bool, LabError> {
         let (shared, connection) = (worker.shared, &mut connections[index]);
         let full = connection.ask(shared.pool, due, shared.clock.now())?;
         let blocked = &mut self.blocked[index];
@@ -147,7 +148,8 @@ impl<'p> Road<'p> for ByEpoll {
             worker.poller.want_write(connection, index, *blocked, full)?;
             *blocked = full;
         }
-        Ok(())
+        // What a full socket does not take has been written all the same.
+        Ok(true)
     }
 
     #[inline]

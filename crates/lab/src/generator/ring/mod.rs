@@ -140,11 +140,39 @@ impl<'p> Ring<'p> {
     #[inline]
     pub fn send(&mut self, index: usize, bytes: &'p [u8], is_told: bool) -> Result<(), LabError> {
         let flags = if is_told { squeue::Flags::empty() } else { squeue::Flags::SKIP_SUCCESS };
+        self.send_as(index, bytes, flags, 0)
+    }
+
+    /// Queues a request that goes out with the one that is queued next, which is of the same connection:
+    /// that is sent when this one is. Both have to be handed over together, see [`Ring::make_room`].
+    #[inline]
+    pub fn send_with_next(&mut self, index: usize, bytes: &'p [u8]) -> Result<(), LabError> {
+        let flags = squeue::Flags::SKIP_SUCCESS | squeue::Flags::IO_LINK;
+        self.send_as(index, bytes, flags, libc::MSG_MORE)
+    }
+
+    #[inline]
+    fn send_as(
+        &mut self,
+        index: usize,
+        bytes: &'p [u8],
+        flags: squeue::Flags,
+        more: i32,
+    ) -> Result<(), LabError> {
         let entry = opcode::Send::new(Fixed(index as u32), bytes.as_ptr(), bytes.len() as u32)
-            .flags(libc::MSG_NOSIGNAL | libc::MSG_WAITALL)
+            .flags(libc::MSG_NOSIGNAL | libc::MSG_WAITALL | more)
             .build()
             .flags(flags);
         self.push(entry.user_data(event::sending(index, bytes.len())))
+    }
+
+    /// Makes sure that so many entries, at most twice as many as it has connections, are handed over
+    /// together.
+    pub fn make_room(&mut self, entries: usize) -> Result<(), LabError> {
+        let queue = self.ring.submission();
+        let room = queue.capacity() - queue.len();
+        drop(queue);
+        if room < entries { self.submit() } else { Ok(()) }
     }
 
     /// Entries that are not handed over.

@@ -3,7 +3,8 @@
 //! ```text
 //! due      | connection 7 | connection 8 | ...   handed over together, if they are several: four at most
 //! held     turns of a connection whose last send the kernel has not finished: a second one could
-//!          go out before the rest of it
+//!          go out before the rest of it. When it is finished they go out as one, as a client
+//!          that is behind would write them
 //! ```
 
 use std::collections::VecDeque;
@@ -17,11 +18,15 @@ use crate::generator::worker::Worker;
 /// Requests that are handed over together. A send takes some two microseconds, so the last is that much
 /// later than it says for each before it; one by one, a generator that is behind does not catch up.
 const TOGETHER: usize = 4;
+/// Turns of one connection that go out as one.
+const HELD_TOGETHER: usize = 16;
 
 /// A ring, and what each connection has still to send.
 pub(in crate::generator) struct ByRing<'p> {
     ring: Ring<'p>,
     lines: Vec<Line>,
+    /// Entries that surely fit into the ring: two for each connection.
+    most_together: usize,
 }
 
 #[derive(Clone, Default)]
@@ -33,7 +38,7 @@ struct Line {
 
 impl<'p> ByRing<'p> {
     pub fn new(ring: Ring<'p>, connections: usize) -> Self {
-        Self { ring, lines: vec![Line::default(); connections] }
+        Self { ring, lines: vec![Line::default(); connections], most_together: 2 * connections }
     }
 }
 
@@ -45,17 +50,17 @@ impl<'p> Road<'p> for ByRing<'p> {
         connections: &mut [Connection],
         index: usize,
         due: u64,
-    ) -> Result<(), LabError> {
+    ) -> Result<bool, LabError> {
         let (shared, line) = (worker.shared, &mut self.lines[index]);
         if line.is_sending {
             line.held.push_back(due);
-            return Ok(());
+            return Ok(false);
         }
         line.is_sending = true;
         let turn = connections[index].turn(shared.pool, due, shared.clock.now());
         self.ring.send(index, turn, true)?;
-        // Behind many others that are due it would go out long after it was said to.
-        if self.ring.queued() >= TOGETHER { self.ring.submit() } else { Ok(()) }
+        self.submit_some()?;
+        Ok(true)
     }
 
     #[inline]
@@ -76,11 +81,8 @@ impl<'p> Road<'p> for ByRing<'p> {
                     }
                 }
                 Event::Sent { index } => {
-                    let line = &mut self.lines[index];
-                    line.is_sending = false;
-                    if let Some(due) = line.held.pop_front() {
-                        self.ask(worker, connections, index, due)?;
-                    }
+                    self.lines[index].is_sending = false;
+                    self.ask_held(worker, &mut connections[index], index)?;
                 }
                 Event::Starved { index } => self.ring.arm(index, connections[index].timed)?,
                 Event::Closed { index } => return Err(connections[index].link.closed()),
@@ -97,12 +99,47 @@ impl<'p> Road<'p> for ByRing<'p> {
     }
 }
 
-impl ByRing<'_> {
+impl<'p> ByRing<'p> {
+    /// Behind many others that are due a turn would go out long after it was said to.
+    #[inline]
+    fn submit_some(&mut self) -> Result<(), LabError> {
+        if self.ring.queued() >= TOGETHER { self.ring.submit() } else { Ok(()) }
+    }
+
+    /// Sends the turns that connection `index` was not free for.
+    fn ask_held(
+        &mut self,
+        worker: &mut Worker<'p>,
+        connection: &mut Connection,
+        index: usize,
+    ) -> Result<(), LabError> {
+        let (shared, line) = (worker.shared, &mut self.lines[index]);
+        let count = line.held.len().min(HELD_TOGETHER).min(self.most_together);
+        if count == 0 {
+            return Ok(());
+        }
+        line.is_sending = true;
+        self.ring.make_room(count)?;
+        let now = shared.clock.now();
+        for (number, due) in line.held.drain(..count).enumerate() {
+            if due >= shared.window.0 {
+                worker.tally.lag.saturating_record(now - due);
+            }
+            let turn = connection.turn(shared.pool, due, now);
+            if number + 1 < count {
+                self.ring.send_with_next(index, turn)?;
+            } else {
+                self.ring.send(index, turn, true)?;
+            }
+        }
+        self.submit_some()
+    }
+
     /// Counts what lies in a buffer, and gives it back. `now` is read when a turn ends first.
     #[inline]
     fn receive(
         &mut self,
-        worker: &mut Worker<'_>,
+        worker: &mut Worker<'p>,
         connection: &mut Connection,
         (buffer, len): (u16, usize),
         now: &mut u64,
