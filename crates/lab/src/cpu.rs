@@ -36,6 +36,22 @@ pub fn allowed() -> Vec<usize> {
     }
 }
 
+/// The processors that are one core with this one, itself among them.
+pub fn siblings(core: usize) -> Vec<usize> {
+    let path = format!("/sys/devices/system/cpu/cpu{core}/topology/thread_siblings_list");
+    fs::read_to_string(path).map_or_else(|_| vec![core], |list| cores_of(&list))
+}
+
+/// Those of a list as the kernel writes it: `0-2,5`.
+fn cores_of(list: &str) -> Vec<usize> {
+    let range = |part: &str| {
+        let (first, last) = part.split_once('-').unwrap_or((part, part));
+        let ends = first.parse::<usize>().ok().zip(last.parse::<usize>().ok());
+        ends.map_or(0..0, |(first, last)| first..last + 1)
+    };
+    list.trim().split(',').flat_map(range).collect()
+}
+
 /// Run time of the process `pid`, in nanoseconds.
 pub fn process_run_ns(pid: u32) -> Result<u64, LabError> {
     // Of a process that runs right now the account in /proc is as old as the last tick.
@@ -108,6 +124,16 @@ fn read_run_ns(path: &str) -> Option<u64> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_core_is_its_own_sibling_and_lists_of_them_are_read() {
+        for core in allowed() {
+            assert!(siblings(core).contains(&core));
+        }
+        assert_eq!(cores_of("0\n"), [0]);
+        assert_eq!(cores_of("0-2,5"), [0, 1, 2, 5]);
+        assert!(cores_of("").is_empty());
+    }
 
     #[test]
     fn a_thread_that_runs_is_accounted_for_to_the_moment() {

@@ -62,7 +62,6 @@ fn what_a_generator_looks_for_in_vain_is_none_of_its_work() {
         let window = Duration::from_secs(1);
         let spins = LoadSpec { connections, threads: 1, window, spins: true, ..spec(&target) };
         let report = ask(&spins, &gets).unwrap();
-        assert_eq!(report.by_ring, connections == 50);
         let share = report.client_cpu_ns as f64 / 1e9 / report.seconds;
         assert!(report.operations > 100 && share < 0.5, "{share} of a core");
     }

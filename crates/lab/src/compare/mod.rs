@@ -282,7 +282,7 @@ pub(crate) fn spins(plan: &Plan, is_alone: bool) -> Result<bool, LabError> {
                 .into(),
         )),
         Some(Idle::Spin) => Ok(true),
-        None => Ok(is_alone && !plan.unix),
+        None => Ok(is_alone && !plan.unix && !plan.stores.iter().any(|store| store.is_external())),
     }
 }
 

@@ -29,17 +29,17 @@ pub(super) fn spin(
     if events > 0 {
         return Ok(events);
     }
+    let before = gauge.idle_ns.load(Relaxed);
     let begun = clock.now();
-    let mut now = begun;
     loop {
+        let waited = clock.now() - begun;
+        // Only this thread writes it. A sample may be taken in the midst of a long wait.
+        gauge.idle_ns.store(before + waited, Relaxed);
         let events = look()?;
-        if events > 0 || now - begun > SILENCE.as_nanos() as u64 {
-            // Only this thread writes it.
-            gauge.idle_ns.store(gauge.idle_ns.load(Relaxed) + (now - begun), Relaxed);
+        if events > 0 || waited > SILENCE.as_nanos() as u64 {
             return Ok(events);
         }
         hint::spin_loop();
-        now = clock.now();
     }
 }
 

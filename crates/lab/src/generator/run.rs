@@ -25,7 +25,8 @@ const REST: Duration = Duration::from_micros(200);
 struct Sample {
     at: Instant,
     operations: u64,
-    client_ns: u64,
+    client_run_ns: u64,
+    client_idle_ns: u64,
     server_ns: Option<u64>,
 }
 
@@ -213,18 +214,17 @@ fn sample(spec: &LoadSpec, gauges: &[Gauge]) -> Result<Sample, LabError> {
     Ok(Sample {
         at: Instant::now(),
         operations: gauges.iter().map(|gauge| gauge.operations.load(Ordering::Relaxed)).sum(),
-        client_ns: gauges
+        client_run_ns: gauges
             .iter()
-            .map(|gauge| {
-                let run = cpu::thread_run_ns(gauge.thread.load(Ordering::Relaxed));
-                run.saturating_sub(gauge.idle_ns.load(Ordering::Relaxed))
-            })
+            .map(|gauge| cpu::thread_run_ns(gauge.thread.load(Ordering::Relaxed)))
             .sum(),
+        client_idle_ns: gauges.iter().map(|gauge| gauge.idle_ns.load(Ordering::Relaxed)).sum(),
         server_ns: server_ns(spec)?,
     })
 }
 
 fn report(begun: Instant, first: Sample, last: Sample, tallies: Vec<Tally>) -> LoadReport {
+    let ran = last.client_run_ns.saturating_sub(first.client_run_ns);
     let mut report = LoadReport {
         operations: last.operations - first.operations,
         seconds: last.at.duration_since(first.at).as_secs_f64(),
@@ -234,7 +234,7 @@ fn report(begun: Instant, first: Sample, last: Sample, tallies: Vec<Tally>) -> L
         kinds: Vec::new(),
         misses: 0,
         unanswered: 0,
-        client_cpu_ns: last.client_ns.saturating_sub(first.client_ns),
+        client_cpu_ns: ran.saturating_sub(last.client_idle_ns - first.client_idle_ns),
         series: Vec::new(),
         begun: begun + HEAD_START,
         window: (first.at, last.at),

@@ -275,7 +275,7 @@ fn again(results: &Results) -> Markup {
                  differences by Wilcoxon's signed ranks (5 %). The server was "
                 @if load.pinned { "pinned to its own cores" } @else { "not pinned" }
                 ", the generator had "  (load.threads) " thread(s) on the others"
-                @if load.spin { ", which looked for replies without a pause" }
+                @if load.spin { ", which slept only where it shared them" }
                 ". Dolium lab "
                 (results.dolium) "."
             }

@@ -337,6 +337,10 @@ fn workload(combination: &Combination, fleet: &Fleet) -> Result<Workload, LabErr
 
 fn spec(load: &LoadShape, fleet: &Fleet, stage: &Stage<'_>) -> LoadSpec {
     let around = stage.around.with(load.unix_socket, load.server_threads, load.pinned);
+    // All stores of a run are asked alike.
+    let is_external =
+        |choice: &Choice| matches!(choice.player, Player::Store(store) if store.is_external());
+    let is_alone = around.client_is_alone(load.threads) && !stage.choices.iter().any(is_external);
     LoadSpec {
         target: fleet.first().door(load.tls).clone(),
         more: fleet.others(load.tls),
@@ -355,7 +359,7 @@ fn spec(load: &LoadShape, fleet: &Fleet, stage: &Stage<'_>) -> LoadSpec {
         servers: fleet.pids(),
         interval: (load.interval > 0.0).then(|| seconds(load.interval)),
         fill: None,
-        spins: load.spin && around.client_is_alone(load.threads),
+        spins: load.spin && is_alone,
         between: None,
     }
 }

@@ -57,6 +57,11 @@ const NAMED: [Store; 7] = [
 ];
 
 impl Store {
+    /// It runs already, on whatever cores.
+    pub fn is_external(self) -> bool {
+        matches!(self, Self::External { .. })
+    }
+
     /// The name in tables and on the command line.
     pub fn name(self) -> &'static str {
         match self {

@@ -100,12 +100,14 @@ impl Surroundings {
         if rest.is_empty() { all } else { rest }
     }
 
-    /// Whether so many threads of the generator have a core each that no server may use.
+    /// Whether so many threads of the generator have a core each that no server may use, nor another
+    /// processor of that core.
     pub fn client_is_alone(&self, threads: usize) -> bool {
         let cores = self.client_cores();
+        let is_servers = |core: &usize| self.server_cores.contains(core);
         self.pinned
             && threads <= cores.len()
-            && cores.iter().all(|core| !self.server_cores.contains(core))
+            && !cores.iter().flat_map(|&core| cpu::siblings(core)).any(|core| is_servers(&core))
     }
 }
 

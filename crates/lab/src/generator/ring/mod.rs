@@ -87,8 +87,9 @@ impl<'p> Ring<'p> {
     /// which would call the client's idle time waiting for disks, or lets this process have none.
     pub fn open(connections: &[Connection], turn_bytes: usize) -> io::Result<Self> {
         let count = connections.len();
-        // A send and an arming of every connection fit at once, and so do their completions.
-        let entries = (2 * count).next_power_of_two() as u32;
+        // A send and an arming of every connection fit at once, and so do their completions; and what
+        // one connection sends as one.
+        let entries = (2 * count).max(open::HELD_TOGETHER).next_power_of_two() as u32;
         let ring = IoUring::builder()
             .setup_single_issuer()
             .setup_defer_taskrun()
@@ -166,8 +167,7 @@ impl<'p> Ring<'p> {
         self.push(entry.user_data(event::sending(index, bytes.len())))
     }
 
-    /// Makes sure that so many entries, at most twice as many as it has connections, are handed over
-    /// together.
+    /// Makes sure that so many entries, [`open::HELD_TOGETHER`] at most, are handed over together.
     pub fn make_room(&mut self, entries: usize) -> Result<(), LabError> {
         let queue = self.ring.submission();
         let room = queue.capacity() - queue.len();

@@ -19,14 +19,12 @@ use crate::generator::worker::Worker;
 /// later than it says for each before it; one by one, a generator that is behind does not catch up.
 const TOGETHER: usize = 4;
 /// Turns of one connection that go out as one.
-const HELD_TOGETHER: usize = 16;
+pub(super) const HELD_TOGETHER: usize = 16;
 
 /// A ring, and what each connection has still to send.
 pub(in crate::generator) struct ByRing<'p> {
     ring: Ring<'p>,
     lines: Vec<Line>,
-    /// Entries that surely fit into the ring: two for each connection.
-    most_together: usize,
 }
 
 #[derive(Clone, Default)]
@@ -38,7 +36,7 @@ struct Line {
 
 impl<'p> ByRing<'p> {
     pub fn new(ring: Ring<'p>, connections: usize) -> Self {
-        Self { ring, lines: vec![Line::default(); connections], most_together: 2 * connections }
+        Self { ring, lines: vec![Line::default(); connections] }
     }
 }
 
@@ -114,7 +112,7 @@ impl<'p> ByRing<'p> {
         index: usize,
     ) -> Result<(), LabError> {
         let (shared, line) = (worker.shared, &mut self.lines[index]);
-        let count = line.held.len().min(HELD_TOGETHER).min(self.most_together);
+        let count = line.held.len().min(HELD_TOGETHER);
         if count == 0 {
             return Ok(());
         }
