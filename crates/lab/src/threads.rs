@@ -53,7 +53,8 @@ pub fn run(
     let (server_cores, rest) = all.split_at(plan.server_threads);
     let client_cores =
         if rest.is_empty() { &server_cores[plan.server_threads - 1..] } else { rest };
-    let spins = compare::spins(plan, !rest.is_empty())?;
+    let client_threads = client_cores.len().min(plan.client_threads);
+    let spins = compare::spins(plan, around.on(server_cores).client_is_alone(client_threads))?;
     let mut cells = Vec::new();
     for &operation in &plan.operations {
         for &pipeline in &plan.pipelines {
