@@ -5,6 +5,7 @@ use crate::incoming::Incoming;
 use crate::limits::{LOANS_SEND_BYTES, LONG_TURN_BYTES};
 use crate::listener::Door;
 use crate::outlet::{Dropped, Loans};
+use crate::reactor::busy::Habit;
 use crate::server::Server;
 use crate::transport::Transport;
 use dolium_commands::connection::ClientState;
@@ -99,6 +100,7 @@ pub struct Connection {
     /// Since when the output has been over its soft limit, in milliseconds.
     pub over_soft_since: Option<u64>,
     pub last_ms: u64,
+    pub habit: Habit,
     /// When the wait for an element of a list ends, if it does.
     pub waits_until: Option<u64>,
 }

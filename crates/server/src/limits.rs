@@ -31,6 +31,15 @@ pub const BATCH_EXTRA_KEYS: usize = 64;
 pub const BATCH_BYTES: usize = 16 * 1024;
 /// Turns a connection gets in a row when its input needs several (fairness).
 pub const EVENTS_PER_WAIT: usize = 128;
+/// Turns in a round from which on a connection that was ready in one is likely to be so in the next.
+pub const BUSY_CROWD: usize = 8;
+/// Most rounds from one turn of a streak to the next, where there is room for all events in one.
+pub const BUSY_GAP: u64 = 4;
+/// Turns in a row of a connection until it is not asked after any more:
+/// doubled up to the second number each time that it did not pay, which it does after some three rounds.
+pub const BUSY_STREAK: u32 = 4;
+pub const BUSY_STREAK_MAX: u32 = 1024;
+pub const BUSY_STAY: u32 = 8;
 /// Unfinished input longer than this is received straight into the connection's own buffer.
 pub const LEFTOVER_COPY_MAX: usize = 32 * 1024;
 /// What is received of a connection whose last value was large, and went into its item: the next

@@ -76,6 +76,8 @@ pub struct ThreadCounters {
     pub reads: Counter,
     pub writes: Counter,
     pub errors: Counter,
+    /// Connections that were received from without being asked after, from then on.
+    pub found_busy: Counter,
     /// Memcached's own counts.
     pub tally: Tally,
     pub rows: Box<[RowCounters]>,
@@ -92,6 +94,7 @@ impl Default for ThreadCounters {
             reads: Counter::default(),
             writes: Counter::default(),
             errors: Counter::default(),
+            found_busy: Counter::default(),
             tally: Tally::default(),
             rows: ROWS.iter().map(|_| RowCounters::new()).collect(),
         }
@@ -188,6 +191,7 @@ impl Statistics {
                 &t.reads,
                 &t.writes,
                 &t.errors,
+                &t.found_busy,
             ] {
                 counter.reset();
             }

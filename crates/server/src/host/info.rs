@@ -177,6 +177,7 @@ fn stats(server: &Server, out: &mut String) {
         "total_error_replies" => statistics.sum(|t| &t.errors),
         "total_reads_processed" => statistics.sum(|t| &t.reads),
         "total_writes_processed" => statistics.sum(|t| &t.writes),
+        "clients_found_busy" => statistics.sum(|t| &t.found_busy),
         "client_query_buffer_limit_disconnections" =>
             statistics.query_limit_disconnections.load(Relaxed),
         "client_output_buffer_limit_disconnections" =>

@@ -1,5 +1,6 @@
 //! New connections: admitted, counted, registered.
 
+use super::busy::Habit;
 use super::{LISTENER, Reactor};
 use crate::clients::Card;
 use crate::connection::{Appetite, Closing, Connection, Hold};
@@ -130,6 +131,7 @@ impl Reactor {
         server.statistics.threads[self.thread].connections.add(1);
         server.clients.enter(card.clone());
         server.note_connection(&card, None);
+        let habit = Habit::of(&transport);
         self.slab.put(Connection {
             token,
             transport,
@@ -166,6 +168,7 @@ impl Reactor {
             counted: 0,
             over_soft_since: None,
             last_ms: self.now,
+            habit,
             waits_until: None,
         });
     }

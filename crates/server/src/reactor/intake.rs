@@ -82,6 +82,9 @@ impl Reactor {
             let n = note_receipt(connection, result, room_end - end);
             if n > 0 {
                 connection.last_ms = self.now;
+                if connection.habit.note_turn(&self.rounds) {
+                    self.rounds.joining.push(token);
+                }
             }
             connection.moved += n;
             self.counters.bytes_in.add(n as u64);

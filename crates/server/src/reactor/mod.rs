@@ -1,7 +1,7 @@
 //! One thread's event loop: sockets, edge-triggered, run to completion.
 //!
 //! ```text
-//!   epoll_wait -> for each ready connection: recv into the hot buffer, parse, prefetch
+//!   epoll_wait -> for each ready connection, and each busy one: recv into the hot buffer, parse, prefetch
 //!                 `- 64 commands, or nothing left: prefetch items, run, one send per connection
 //!              -> the ready list, until long turns have moved a megabyte
 //!              -> mail from other threads
@@ -11,6 +11,7 @@
 
 mod accept;
 mod batch;
+pub(crate) mod busy;
 mod execute;
 mod feed;
 mod gather;
@@ -71,6 +72,8 @@ pub struct Reactor {
     slab: Slab,
     /// Connections that are due another turn without an event.
     ready: VecDeque<Token>,
+    /// Connections that have a turn in each round without an event.
+    rounds: busy::Rounds,
     /// Bytes of output sent that the peer had had no room for.
     resumed: u64,
     /// Connections to be closed when nothing borrows them.
@@ -155,6 +158,7 @@ impl Reactor {
             datagrams: Datagrams::new(datagrams)?,
             slab: Slab::default(),
             ready: VecDeque::new(),
+            rounds: busy::Rounds::default(),
             resumed: 0,
             doomed: Vec::new(),
             starved: Vec::new(),
@@ -221,9 +225,18 @@ impl Reactor {
             // come by then, and it is taken with fewer reads.
             let due = self.ready.len();
             let mut has_mail = false;
-            for number in 0..=events.len() {
+            let turns = self.rounds.begin(events.len(), self.slab.positions());
+            for number in 0..=turns {
                 let (mut is_full, mut is_last) = (false, false);
-                match events.get(number).map(|event| (event.data.u64(), event.flags)) {
+                let is_asked = number < events.len();
+                let next = match events.get(number) {
+                    Some(event) => Some((event.data.u64(), event.flags)),
+                    None => {
+                        let token = self.rounds.due.get(number - events.len());
+                        token.map(|token| (watch::data(*token).u64(), EventFlags::IN))
+                    }
+                };
+                match next {
                     None => {
                         self.turn_ready(due);
                         is_last = true;
@@ -239,7 +252,7 @@ impl Reactor {
                     }
                     Some((data, flags)) => {
                         let token = Token { index: data as u32, generation: (data >> 32) as u32 };
-                        is_full = self.on_event(token, flags);
+                        is_full = self.on_event(token, flags, is_asked);
                     }
                 }
                 // One place for both: the batch's code, which is long, is part of this function.
@@ -249,6 +262,7 @@ impl Reactor {
                     is_full = is_full && self.parse_on();
                 }
             }
+            self.end_round();
             self.foresee();
             if has_mail {
                 self.read_mail();
@@ -267,8 +281,11 @@ impl Reactor {
 
     /// True: the batch is full and to be run; `parse_on` gathers what is left then.
     #[inline(always)]
-    fn on_event(&mut self, token: Token, flags: EventFlags) -> bool {
+    fn on_event(&mut self, token: Token, flags: EventFlags, is_asked: bool) -> bool {
         let Some(connection) = self.slab.get(token) else { return false };
+        if !is_asked && !connection.is_unasked() {
+            return false;
+        }
         if flags.intersects(EventFlags::RDHUP | EventFlags::HUP | EventFlags::ERR) {
             connection.hung_up = true;
             connection.readable = true;
@@ -300,7 +317,7 @@ impl Reactor {
     }
 
     fn wait_ms(&self) -> Option<u64> {
-        if !self.ready.is_empty() || !self.doomed.is_empty() {
+        if !self.ready.is_empty() || !self.doomed.is_empty() || self.rounds.has_busy() {
             return Some(0);
         }
         // Room may come back on another thread, which does not know who waits here.

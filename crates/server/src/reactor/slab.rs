@@ -53,6 +53,11 @@ impl Slab {
         slot.connection.as_deref_mut()
     }
 
+    /// How many connections there have been at once, at most.
+    pub fn positions(&self) -> usize {
+        self.slots.len()
+    }
+
     pub fn tokens(&self) -> Vec<Token> {
         let occupied = self.slots.iter().filter_map(|slot| slot.connection.as_ref());
         occupied.map(|connection| connection.token).collect()
