@@ -65,7 +65,7 @@ pub struct Connection {
     pub sent: usize,
     /// Its last request was larger than what goes through the shared buffer.
     pub expects_large: bool,
-    /// The descriptor has said that there is input, and no read has come back short since.
+    /// The descriptor has said that there is input, or it is busy and there should be; and no read has come back short since.
     pub readable: bool,
     /// The peer has closed its side: a short read is not the end of what there is to read.
     pub hung_up: bool,

@@ -29,14 +29,17 @@ pub const DRIVES_OUT_BYTES: usize = 32 * 1024;
 pub const BATCH_EXTRA_KEYS: usize = 64;
 /// Bytes of requests in a batch: what values are to be copied should still be in the cache then.
 pub const BATCH_BYTES: usize = 16 * 1024;
-/// Turns a connection gets in a row when its input needs several (fairness).
+/// Turns in a round: of connections with an event, and of busy ones.
 pub const EVENTS_PER_WAIT: usize = 128;
+/// Events that a round has room for however many are busy.
+pub const EVENTS_AT_LEAST: usize = 16;
 /// Turns in a round from which on a connection that was ready in one is likely to be so in the next.
 pub const BUSY_CROWD: usize = 8;
 /// Most rounds from one turn of a streak to the next, where there is room for all events in one.
 pub const BUSY_GAP: u64 = 4;
-/// Turns in a row of a connection until it is not asked after any more:
-/// doubled up to the second number each time that it did not pay, which it does after some three rounds.
+/// Turns in a row of a connection until it is not asked after any more: doubled, up to the second
+/// number, each time that it had fewer turns then than the third. (Three pay for the two changes of its
+/// descriptor and the receive for nothing.)
 pub const BUSY_STREAK: u32 = 4;
 pub const BUSY_STREAK_MAX: u32 = 1024;
 pub const BUSY_STAY: u32 = 8;

@@ -76,7 +76,7 @@ pub struct ThreadCounters {
     pub reads: Counter,
     pub writes: Counter,
     pub errors: Counter,
-    /// Connections that were received from without being asked after, from then on.
+    /// How often a connection became one that is received from without being asked after.
     pub found_busy: Counter,
     /// Memcached's own counts.
     pub tally: Tally,

@@ -1,10 +1,12 @@
-//! Connections that have had something to say at every look: they are received from in each round
-//! without being asked after, and their descriptors are silent meanwhile.
+//! Connections that have had something to say in turn after turn: they are received from without being
+//! asked after, and their descriptors are silent meanwhile.
 //!
 //! ```text
-//!   epoll --event--> turn, turn, turn, turn in a row, in crowded rounds --> busy: silent descriptor
-//!     ^                                                                       |  a turn in each round
-//!     `---- watched again: nothing came, held, closing, unsent output <-------'
+//!   epoll --event--> four turns in a row, in crowded rounds ----> busy: a silent descriptor
+//!     ^                                                            |  a turn in each round; where there
+//!     |                                                            |  are more than a round has, by turns
+//!     `-- watched again: nothing was received, held, closing, <----'
+//!         unsent output, a long or a large turn
 //! ```
 //! Looking after a descriptor costs the system a twentieth of a turn of ten requests, and where a
 //! thread has all that it can do the answer is known: its clients have asked again by the time that
@@ -13,8 +15,8 @@
 //!
 //! The danger is a connection that nobody looks after. So nothing has to be remembered where a
 //! connection is held, closed or left behind: whoever has not received in the very round in which it
-//! was to, is watched again at the round's end, and a descriptor that is watched anew tells of all
-//! that it has by then.
+//! was to, for whatever reason, is watched again at the round's end, and a descriptor that is watched
+//! anew tells of all the input that it has by then.
 
 use super::{Reactor, watch};
 use crate::clients::Token;
@@ -29,7 +31,7 @@ pub struct Habit {
     is_busy: bool,
     /// The round in which something of it was received last.
     received_in: u64,
-    /// Turns in a row; of a busy one those since it has been so.
+    /// Turns in a row, in crowded rounds; of a busy one those since it has been so.
     streak: u32,
     /// The streak that makes it busy.
     patience: u32,
@@ -46,10 +48,12 @@ impl Habit {
     /// Something has been received in this round. True: it is to become busy.
     #[inline(always)]
     pub(super) fn note_turn(&mut self, rounds: &Rounds) -> bool {
-        let is_row = rounds.number - self.received_in <= rounds.gap || self.is_busy;
+        let is_soon = rounds.number - self.received_in <= rounds.gap;
         self.received_in = rounds.number;
-        self.streak = if is_row { self.streak.saturating_add(1) } else { 0 };
-        rounds.is_crowded && self.streak >= self.patience && !self.is_busy
+        // Bounded, so that it never is as long as who can't be busy would have to have it.
+        let longer = (self.streak + 1).min(BUSY_STREAK_MAX);
+        self.streak = if self.is_busy || is_soon && rounds.is_crowded { longer } else { 1 };
+        self.streak >= self.patience && !self.is_busy
     }
 
     /// It leaves. Who has not stayed for long has to show more the next time.
@@ -68,7 +72,8 @@ impl Connection {
     #[inline(always)]
     pub(super) fn is_unasked(&self) -> bool {
         // A descriptor that tells of room tells of input as well, and two turns in one batch would
-        // not know of each other.
+        // not know of each other. A silent one may still tell that the connection has broken: who has
+        // had its turn for that is on the ready list, or at its end (`note_receipt`).
         self.habit.is_busy && !self.watches_room
     }
 
@@ -78,6 +83,7 @@ impl Connection {
             && !self.is_closing()
             && !self.at_end
             && !self.is_ready
+            && !self.is_long()
             && self.unsent() == 0
             && self.input.len() <= LEFTOVER_COPY_MAX
     }
@@ -104,15 +110,21 @@ impl Rounds {
         !self.busy.is_empty()
     }
 
-    /// A round with so many events begins. How many turns it has, those of the busy included: as many
-    /// of them as of others, so that nobody waits longer than before.
-    pub fn begin(&mut self, events: usize, positions: usize) -> usize {
+    /// A round begins. Of its turns the busy have their share by their number, so that nobody waits
+    /// longer than another. Returns how many events there is room for: always for some, the mailbox'
+    /// and the listeners' among them.
+    pub fn begin(&mut self, connections: usize) -> usize {
         self.number += 1;
-        self.gap = BUSY_GAP + (positions / EVENTS_PER_WAIT) as u64;
-        let due = self.busy.len().min(EVENTS_PER_WAIT);
+        self.gap = BUSY_GAP + (connections / EVENTS_PER_WAIT) as u64;
+        let share = (EVENTS_PER_WAIT * self.busy.len()).div_ceil(connections.max(1));
+        let due = self.busy.len().min(share);
         self.due.extend(self.busy.drain(..due));
-        self.is_crowded = events + due >= BUSY_CROWD;
-        events + due
+        (EVENTS_PER_WAIT - due.min(EVENTS_PER_WAIT)).max(EVENTS_AT_LEAST)
+    }
+
+    /// So many events have come.
+    pub fn note_events(&mut self, events: usize) {
+        self.is_crowded = events + self.due.len() >= BUSY_CROWD;
     }
 }
 

@@ -6,7 +6,8 @@
 //!              -> the ready list, until long turns have moved a megabyte
 //!              -> mail from other threads
 //! ```
-//! A short read means that there is no more, so no read is spent on finding nothing. A read that filled its room puts the connection
+//! A short read means that there is no more, so no read is spent on finding nothing, but for busy connections that
+//! have fallen silent (`busy.rs`). A read that filled its room puts the connection
 //! on the ready list, behind the others; and so does an event of one whose last turn was long.
 
 mod accept;
@@ -72,7 +73,7 @@ pub struct Reactor {
     slab: Slab,
     /// Connections that are due another turn without an event.
     ready: VecDeque<Token>,
-    /// Connections that have a turn in each round without an event.
+    /// Which have turns without an event.
     rounds: busy::Rounds,
     /// Bytes of output sent that the peer had had no room for.
     resumed: u64,
@@ -203,21 +204,23 @@ impl Reactor {
 
     /// Serves until the server stops.
     pub fn run(mut self) {
-        let mut events = Vec::with_capacity(EVENTS_PER_WAIT);
+        let nothing = epoll::Event { flags: EventFlags::empty(), data: EventData::new_u64(0) };
+        let mut events = [nothing; EVENTS_PER_WAIT];
         while !self.is_finished() {
             let wait = self.wait_ms().map(|ms| Timespec {
                 tv_sec: (ms / 1000) as i64,
                 tv_nsec: ((ms % 1000) * 1_000_000) as i64,
             });
-            events.clear();
-            let room = rustix::buffer::spare_capacity(&mut events);
-            match epoll::wait(&self.epoll, room, wait.as_ref()) {
-                Ok(_) | Err(rustix::io::Errno::INTR) => {}
+            let room = self.rounds.begin(self.slab.len());
+            let events = match epoll::wait(&self.epoll, &mut events[..room], wait.as_ref()) {
+                Ok(count) => &events[..count],
+                Err(rustix::io::Errno::INTR) => &[],
                 Err(error) => {
                     tracing::error!(%error, "the event loop cannot wait for events");
                     return;
                 }
-            }
+            };
+            self.rounds.note_events(events.len());
             self.now = clock::unix_ms();
             self.follow_config();
             self.session.poll();
@@ -225,8 +228,7 @@ impl Reactor {
             // come by then, and it is taken with fewer reads.
             let due = self.ready.len();
             let mut has_mail = false;
-            let turns = self.rounds.begin(events.len(), self.slab.positions());
-            for number in 0..=turns {
+            for number in 0..=events.len() + self.rounds.due.len() {
                 let (mut is_full, mut is_last) = (false, false);
                 let is_asked = number < events.len();
                 let next = match events.get(number) {

@@ -53,9 +53,9 @@ impl Slab {
         slot.connection.as_deref_mut()
     }
 
-    /// How many connections there have been at once, at most.
-    pub fn positions(&self) -> usize {
-        self.slots.len()
+    /// How many connections there are.
+    pub fn len(&self) -> usize {
+        self.slots.len() - self.free.len()
     }
 
     pub fn tokens(&self) -> Vec<Token> {

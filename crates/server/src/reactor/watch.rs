@@ -5,7 +5,8 @@
 //!   Unix socket, a ring  input         it tells of room whenever its peer has read something (or has
 //!                                      heard a ring's bell, which is such a socket): it is asked for
 //!                        input, room   that when there was none for the first time
-//!   a busy socket        nothing      (`busy.rs`); it tells of all that there is when it is watched again
+//!   a busy socket        nothing      (`busy.rs`); watched again it tells of the input that there is, and
+//!                                     of room only when it is asked for that, as a Unix socket
 //! ```
 //! A thread that answers one request at a time would otherwise be woken twice for each.
 
