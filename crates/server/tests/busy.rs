@@ -10,6 +10,7 @@ use std::time::{Duration, Instant};
 
 /// More than make a round a crowded one.
 const CLIENTS: usize = 24;
+const KEYS: usize = 3000;
 /// Takes the server longer than its client to ask it again, so that all are ready whenever it comes round.
 const SLOW: &str = "KEYS nobody*\r\n";
 const NONE: &str = "*0\r\n";
@@ -29,20 +30,21 @@ impl Crowd {
     /// All of them busy.
     fn open() -> Crowd {
         let process = PROCESS.read().unwrap_or_else(PoisonError::into_inner);
-        Crowd { _process: Some(process), ..Crowd::open_alone() }
+        Crowd { _process: Some(process), ..Crowd::open_alone(CLIENTS, KEYS) }
     }
 
-    fn open_alone() -> Crowd {
+    fn open_alone(clients: usize, keys: usize) -> Crowd {
         let house = House::open(&[]);
         let mut administrator = house.client();
-        for key in 0..3000 {
+        for key in 0..keys {
             administrator.send(format!("SET key:{key} 1\r\n").as_bytes());
         }
-        administrator.expect(&"+OK\r\n".repeat(3000));
-        let mut clients: Vec<Client> = (0..CLIENTS).map(|_| house.client()).collect();
+        administrator.expect(&"+OK\r\n".repeat(keys));
+        let count = clients as u64;
+        let mut clients: Vec<Client> = (0..clients).map(|_| house.client()).collect();
         clients.iter_mut().for_each(|client| client.send(SLOW.as_bytes()));
         let mut crowd = Crowd { clients, administrator, house, _process: None };
-        crowd.until_found(CLIENTS as u64);
+        crowd.until_found(count);
         crowd
     }
 
@@ -116,7 +118,7 @@ fn who_falls_silent_is_heard_again() {
 #[test]
 fn a_thread_whose_busy_clients_fall_silent_sleeps() {
     let _alone = PROCESS.write().unwrap_or_else(PoisonError::into_inner);
-    let mut crowd = Crowd::open_alone();
+    let mut crowd = Crowd::open_alone(CLIENTS, KEYS);
     crowd.clients.iter_mut().for_each(|client| client.expect(NONE));
     std::thread::sleep(Duration::from_millis(50));
     let before = cpu_of("dolium-0");
@@ -139,6 +141,18 @@ fn cpu_of(name: &str) -> u64 {
         }
     }
     ticks
+}
+
+#[test]
+fn more_busy_clients_than_a_round_has_turns_take_turns() {
+    let _others = PROCESS.read().unwrap_or_else(PoisonError::into_inner);
+    let mut crowd = Crowd::open_alone(300, 300);
+    let mut newcomer = crowd.house.client();
+    for _ in 0..20 {
+        crowd.laps(0, 1);
+        newcomer.ask("PING\r\n", "+PONG\r\n");
+    }
+    crowd.clients.iter_mut().for_each(|client| client.expect(NONE));
 }
 
 #[test]
