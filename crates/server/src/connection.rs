@@ -65,7 +65,8 @@ pub struct Connection {
     pub sent: usize,
     /// Its last request was larger than what goes through the shared buffer.
     pub expects_large: bool,
-    /// The descriptor has said that there is input, or it is busy and there should be; and no read has come back short since.
+    /// The descriptor has said that there is input, or the connection is busy and there should be some;
+    /// and no read has come back short since.
     pub readable: bool,
     /// The peer has closed its side: a short read is not the end of what there is to read.
     pub hung_up: bool,
@@ -100,6 +101,7 @@ pub struct Connection {
     /// Since when the output has been over its soft limit, in milliseconds.
     pub over_soft_since: Option<u64>,
     pub last_ms: u64,
+    /// What its last turns say of its next one.
     pub habit: Habit,
     /// When the wait for an element of a list ends, if it does.
     pub waits_until: Option<u64>,
