@@ -63,14 +63,25 @@ pub fn stop_all() {
     for &pid in running.iter() {
         send(pid, Signal::KILL);
     }
-    for pid in own_children() {
+    for pid in children_of("self") {
         send(pid, Signal::KILL);
     }
 }
 
-/// The children of all threads, by the kernel's list.
-fn own_children() -> Vec<i32> {
-    let threads = std::fs::read_dir("/proc/self/task").into_iter().flatten().flatten();
+/// A process and all that come from it, itself first.
+pub fn all_under(pid: i32) -> Vec<i32> {
+    let mut known = vec![pid];
+    let mut looked_at = 0;
+    while let Some(pid) = known.get(looked_at) {
+        known.extend(children_of(&pid.to_string()));
+        looked_at += 1;
+    }
+    known
+}
+
+/// The children of all threads of a process, by the kernel's list.
+fn children_of(pid: &str) -> Vec<i32> {
+    let threads = std::fs::read_dir(format!("/proc/{pid}/task")).into_iter().flatten().flatten();
     let lists = threads.filter_map(|one| std::fs::read_to_string(one.path().join("children")).ok());
     lists
         .flat_map(|list| list.split_whitespace().flat_map(str::parse).collect::<Vec<i32>>())
@@ -99,7 +110,7 @@ mod tests {
         let mut shell = Command::new("sh");
         let said = shell.args(["-c", "sleep 600 >/dev/null 2>&1 & echo $!"]).output().unwrap();
         let left: i32 = String::from_utf8(said.stdout).unwrap().trim().parse().unwrap();
-        let is_known = own_children().contains(&left);
+        let is_known = children_of("self").contains(&left);
         send(left, Signal::KILL);
         assert!(is_known);
     }

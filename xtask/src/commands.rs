@@ -1,7 +1,7 @@
 //! Running other programs: quietly into a log file, with a limit in time, and with the end of the
 //! log shown when they fail.
 
-use crate::{Result, children, paths};
+use crate::{Result, children, paths, stacks};
 use std::fs::File;
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
@@ -53,12 +53,14 @@ pub fn run(name: &str, command: &mut Command, limit: Duration) -> Result<Finishe
             break status.success();
         }
         if started.elapsed() > limit {
+            let stacks = stacks::of_all_under(child.id());
             children::terminate(child.id());
             std::thread::sleep(Duration::from_millis(200));
             let _ = child.kill();
             child.wait().map_err(failed)?;
             let seconds = limit.as_secs();
-            return Err(format!("{name} was stopped after {seconds} s; see {}", log.display()));
+            let log = log.display();
+            return Err(format!("{name} was stopped after {seconds} s; see {log}\n{stacks}"));
         }
         std::thread::sleep(POLL);
     };

@@ -9,6 +9,7 @@ mod paths;
 mod peers;
 mod servers;
 mod spec;
+mod stacks;
 mod suites;
 mod tally;
 mod tidy;

@@ -2,8 +2,9 @@
 //! handle is dropped (a panic drops it too).
 
 use crate::{Result, children, commands, paths};
+use rustix::net::{AddressFamily, SocketFlags, SocketType};
 use std::fs::File;
-use std::net::{TcpListener, TcpStream};
+use std::net::{Ipv4Addr, SocketAddrV4, TcpStream};
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
@@ -196,11 +197,20 @@ pub fn free_port() -> Result<u16> {
     for _ in PORTS {
         let place = begin.wrapping_add(NEXT.fetch_add(1, Relaxed)) % PORTS.len() as u32;
         let port = PORTS.start + place as u16;
-        if TcpListener::bind(("127.0.0.1", port)).is_ok() {
+        if is_free(port).is_ok() {
             return Ok(port);
         }
     }
     Err(format!("no free port in {PORTS:?}"))
+}
+
+/// Fails if anybody listens there. It does not listen itself: a program that another thread starts
+/// at this very moment has the socket too until it begins, and would seem to be the server.
+fn is_free(port: u16) -> rustix::io::Result<()> {
+    let (family, flags) = (AddressFamily::INET, SocketFlags::CLOEXEC);
+    let socket = rustix::net::socket_with(family, SocketType::STREAM, flags, None)?;
+    rustix::net::sockopt::set_socket_reuseaddr(&socket, true)?;
+    rustix::net::bind(&socket, &SocketAddrV4::new(Ipv4Addr::LOCALHOST, port))
 }
 
 fn temporary_folder(kind: Kind, port: u16) -> Result<PathBuf> {

@@ -12,7 +12,16 @@ pub fn run() -> Result<Tally> {
     let mut command = Command::new("cargo");
     command.current_dir(paths::root());
     command.args(["test", "--locked", "--profile", "fast", "--workspace", "--no-fail-fast"]);
-    let finished = commands::run("rust", &mut command, LIMIT)?;
+    let finished = match commands::run("rust", &mut command, LIMIT) {
+        Ok(finished) => finished,
+        Err(why) => {
+            let output =
+                std::fs::read_to_string(paths::logs().join("rust.log")).unwrap_or_default();
+            let mut tally = count(&output);
+            tally.fail(unended(&output), why);
+            return Ok(tally);
+        }
+    };
     let mut tally = count(&finished.output);
     // A test binary that does not compile, or one that aborts, prints no result line.
     if !finished.success && tally.failures.is_empty() {
@@ -42,6 +51,18 @@ pub fn count(output: &str) -> Tally {
     tally
 }
 
+/// The tests that had not ended when their suite was stopped.
+fn unended(output: &str) -> String {
+    const LONG: &str = " has been running for over 60 seconds";
+    let long = output.lines().filter_map(|l| l.strip_prefix("test ")?.strip_suffix(LONG));
+    let is_over = |name: &str| output.contains(&format!("\ntest {name} ... "));
+    let names: Vec<&str> = long.filter(|name| !is_over(name)).collect();
+    match names.is_empty() {
+        true => "no test that ran for long".to_string(),
+        false => names.join(", "),
+    }
+}
+
 /// What the failed test printed: the lines between its own heading and the next one.
 fn reason(output: &str, name: &str) -> String {
     let heading = format!("---- {name} stdout ----");
@@ -51,7 +72,15 @@ fn reason(output: &str, name: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::count;
+    use super::{count, unended};
+
+    #[test]
+    fn a_test_that_does_not_end_is_named() {
+        let output = "test a ... ok\ntest slow has been running for over 60 seconds\n\
+            test hangs has been running for over 60 seconds\ntest slow ... ok\n";
+        assert_eq!(unended(output), "hangs");
+        assert_eq!(unended("test a ... ok\n"), "no test that ran for long");
+    }
 
     #[test]
     fn result_lines_of_all_binaries_are_added() {
