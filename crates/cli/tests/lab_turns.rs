@@ -16,6 +16,7 @@ use std::time::{Duration, Instant};
 
 use dolium_lab::cpu;
 use dolium_lab::generator::{LoadSpec, Side, Target, take_turns};
+use dolium_lab::stores::free_port;
 use dolium_lab::workload::{Distribution, Mix, Protocol, RequestPool, Workload};
 
 const DOLIUM: &str = env!("CARGO_BIN_EXE_dolium");
@@ -31,9 +32,7 @@ struct Null {
 
 impl Null {
     fn start() -> Self {
-        let listener = std::net::TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
-        let address = listener.local_addr().unwrap();
-        drop(listener);
+        let address = SocketAddr::from((Ipv4Addr::LOCALHOST, free_port().unwrap()));
         let child = Command::new(DOLIUM)
             .args(["lab", "null", "--port", &address.port().to_string()])
             .stdout(Stdio::null())

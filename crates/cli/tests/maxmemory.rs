@@ -128,11 +128,13 @@ fn offer(server: &Server) -> (u64, u64, u64) {
                 })
             })
             .collect();
-        for writer in writers {
-            writer.join().expect("a writer");
-        }
+        // All of them end before one's failure is told of: the scope waits for the watcher, and a test
+        // that failed here went on for ever.
+        let outcomes: Vec<_> = writers.into_iter().map(|writer| writer.join()).collect();
         stop.store(true, Ordering::Relaxed);
-        watcher.join().expect("the watcher")
+        let peak = watcher.join().expect("the watcher");
+        assert!(outcomes.iter().all(Result::is_ok), "a writer has failed");
+        peak
     });
     (ok.into_inner(), refused.into_inner(), peak)
 }

@@ -1,11 +1,14 @@
 //! A batch of reads answers what single reads answer, whatever the keys and values are.
 #![cfg(not(miri))]
 
+mod stop;
+
 use dolium_engine::{
     Copied, Db, Deadline, Engine, EngineOptions, Event, Flags, Policy, Put, Reader, Session, Value,
 };
 use std::mem::MaybeUninit;
 use std::sync::Arc;
+use stop::StopOnDrop;
 
 fn house() -> (Arc<Engine>, Reader) {
     let engine = Engine::create(EngineOptions {
@@ -139,8 +142,7 @@ fn a_batch_beside_a_writer_reads_whole_values_and_misses_none() {
                 put(&session, &other, Value::Bytes(&value), Deadline::Never);
             }
         });
-        // Also when an assertion fails: the scope waits for the writer.
-        let _stop = StopAtEnd(&stop);
+        let _stop = StopOnDrop(&stop);
         for _ in 0..20_000 {
             for value in in_batches(&reader, &keys, 1) {
                 let value = value.expect("no key is ever removed");
@@ -149,12 +151,4 @@ fn a_batch_beside_a_writer_reads_whole_values_and_misses_none() {
             }
         }
     });
-}
-
-struct StopAtEnd<'a>(&'a std::sync::atomic::AtomicBool);
-
-impl Drop for StopAtEnd<'_> {
-    fn drop(&mut self) {
-        self.0.store(true, std::sync::atomic::Ordering::Relaxed);
-    }
 }

@@ -1,10 +1,13 @@
 //! The change stream against the writes that were made, and a cut of a store under full-speed
 //! writes against the exact prefix of the stream.
 
+mod stop;
+
 use dolium_engine::*;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use stop::StopOnDrop;
 
 /// Keys of each database, bytes of the one value in a thousand that is large, changes of a stream and
 /// cuts under writes: an interpreter takes some ten thousand times as long for each.
@@ -129,15 +132,6 @@ fn write(engine: &Arc<Engine>, seed: u64, stop: &AtomicBool, whole_databases: bo
         made += 1;
     }
     made
-}
-
-/// Stops the writers also when an assertion fails, so that a failure is not a hang.
-struct StopOnDrop<'a>(&'a AtomicBool);
-
-impl Drop for StopOnDrop<'_> {
-    fn drop(&mut self) {
-        self.0.store(true, Ordering::Relaxed);
-    }
 }
 
 fn contents(engine: &Arc<Engine>) -> Store {

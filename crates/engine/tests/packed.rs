@@ -1,8 +1,11 @@
 //! Collections: stored as they are packed, changed in place, seen whole or not at all.
 
+mod stop;
+
 use dolium_engine::*;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use stop::StopOnDrop;
 
 const DB: Db = Db(0);
 
@@ -103,6 +106,7 @@ fn nobody_sees_half_a_patch() {
                 }
             });
         }
+        let _stop = StopOnDrop(&ended);
         for n in 1..=(if cfg!(miri) { 50 } else { 200_000u32 }) {
             let bytes = n.to_le_bytes();
             let patches = [Patch { at: 1, bytes: &bytes }, Patch { at: LEN - 5, bytes: &bytes }];
@@ -113,7 +117,6 @@ fn nobody_sees_half_a_patch() {
             };
             assert!(guard.patch(DB, &key, Event::SAdd, &patches));
         }
-        ended.store(true, Ordering::Relaxed);
     });
     engine.verify().unwrap();
 }

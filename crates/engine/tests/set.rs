@@ -3,10 +3,13 @@
 //! with all who have to hear of a change.
 #![cfg(not(miri))]
 
+mod stop;
+
 use dolium_engine::*;
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::{Arc, Mutex};
+use stop::StopOnDrop;
 
 const DBS: [Db; 2] = [Db(0), Db(1)];
 const KEYS: u64 = 30_000;
@@ -290,10 +293,11 @@ fn two_writers_and_the_upkeep_lose_nothing() {
             }
         });
         let writers: Vec<_> = (1..3).map(|byte| scope.spawn(move || write(byte))).collect();
+        let stop = StopOnDrop(&is_over);
         for writer in writers {
             writer.join().unwrap();
         }
-        is_over.store(true, Relaxed);
+        drop(stop);
         upkeep.join().unwrap();
     });
     engine.verify().unwrap();

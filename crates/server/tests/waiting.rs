@@ -122,6 +122,7 @@ fn every_element_goes_to_one_of_many() {
     const ELEMENTS: usize = 4_000;
     const TAKERS: usize = 6;
     let house = House::open(&["threads 2"]);
+    let until = Instant::now() + Duration::from_secs(60);
     let taken: Vec<Vec<String>> = std::thread::scope(|scope| {
         let takers: Vec<_> = (0..TAKERS)
             .map(|taker| {
@@ -132,6 +133,7 @@ fn every_element_goes_to_one_of_many() {
                         // Waits that end all the time, so that ends and pushes meet.
                         client.send(format!("BLPOP a b 0.00{}\r\n", taker % 3 + 1).as_bytes());
                         if line(&mut client) == "*-1" {
+                            assert!(Instant::now() < until, "an element that was pushed is lost");
                             continue;
                         }
                         let _ = (line(&mut client), line(&mut client), line(&mut client));
@@ -159,12 +161,14 @@ fn every_element_goes_to_one_of_many() {
                 })
             })
             .collect();
-        pushers.into_iter().for_each(|pusher| pusher.join().unwrap());
+        // The takers are told whatever became of the pushers: the scope waits for them.
+        let pushed: Vec<_> = pushers.into_iter().map(|pusher| pusher.join()).collect();
         let mut client = house.client();
         for _ in 0..TAKERS {
             client.send(b"RPUSH b end\r\n");
             line(&mut client);
         }
+        assert!(pushed.iter().all(Result::is_ok), "a pusher has failed");
         takers.into_iter().map(|taker| taker.join().unwrap()).collect()
     });
     let all: Vec<&String> = taken.iter().flatten().collect();

@@ -1,13 +1,13 @@
 //! A Memcached server that takes part: started on a core with both doors, and ended with its value.
 
-use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream, UdpSocket};
+use std::net::{Ipv4Addr, SocketAddr, TcpStream, UdpSocket};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
 use crate::LabError;
 use crate::limits::START;
-use crate::stores::tie;
+use crate::stores::{free_port, tie};
 
 const MEGABYTES: &str = "256";
 const CONNECTIONS_MAX: &str = "16000";
@@ -66,9 +66,8 @@ pub(super) fn start(
 ) -> Result<Server, LabError> {
     let failed = |error| LabError::system(format!("start {}", contender.name), error);
     let local = |port| SocketAddr::from((Ipv4Addr::LOCALHOST, port));
-    let tcp = TcpListener::bind(local(0)).and_then(|socket| socket.local_addr());
     let udp = UdpSocket::bind(local(0)).and_then(|socket| socket.local_addr());
-    let (address, datagrams) = (tcp.map_err(failed)?, udp.map_err(failed)?);
+    let (address, datagrams) = (local(free_port().map_err(failed)?), udp.map_err(failed)?);
     let mut command = match comes_first {
         true => first(&contender.program),
         false => Command::new(&contender.program),

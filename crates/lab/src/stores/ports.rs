@@ -4,9 +4,11 @@
 //! may choose one twice in a row: a server then finds its port taken a moment later. These lie below
 //! those, and one process does not give the same twice until it has given all.
 
+use rustix::net::{AddressFamily, SocketFlags, SocketType};
 use std::io;
-use std::net::{Ipv4Addr, TcpListener};
+use std::net::{Ipv4Addr, SocketAddrV4};
 use std::ops::Range;
+use std::os::fd::OwnedFd;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU32, Ordering};
 
@@ -28,10 +30,38 @@ pub fn free_port() -> io::Result<u16> {
     for _ in PORTS {
         let place = next.fetch_add(1, Ordering::Relaxed) % PORTS.len() as u32;
         let port = PORTS.start + place as u16;
-        match TcpListener::bind((Ipv4Addr::LOCALHOST, port)) {
+        match bind(port) {
             Ok(_) => return Ok(port),
             Err(error) => refused = Some(error),
         }
     }
-    Err(refused.unwrap_or_else(|| io::ErrorKind::AddrInUse.into()))
+    Err(refused.map_or_else(|| io::ErrorKind::AddrInUse.into(), io::Error::from))
+}
+
+/// Fails if anybody listens there. It does not listen itself: a program that another thread starts
+/// at this very moment has the socket too until it begins, and who waited for a server would be let
+/// in by that one, and find nobody a moment later.
+fn bind(port: u16) -> rustix::io::Result<OwnedFd> {
+    let (family, flags) = (AddressFamily::INET, SocketFlags::CLOEXEC);
+    let socket = rustix::net::socket_with(family, SocketType::STREAM, flags, None)?;
+    rustix::net::sockopt::set_socket_reuseaddr(&socket, true)?;
+    rustix::net::bind(&socket, &SocketAddrV4::new(Ipv4Addr::LOCALHOST, port))?;
+    Ok(socket)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::net::{TcpListener, TcpStream};
+
+    #[test]
+    fn a_port_that_is_looked_at_is_not_listened_at() {
+        let port = free_port().unwrap();
+        let bound = bind(port).unwrap();
+        assert!(TcpStream::connect((Ipv4Addr::LOCALHOST, port)).is_err());
+        // And is no hindrance to who does.
+        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, port)).unwrap();
+        assert!(bind(port).is_err());
+        drop((bound, listener));
+    }
 }

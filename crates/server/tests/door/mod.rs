@@ -7,6 +7,9 @@ use std::io::{ErrorKind, Read, Write};
 use std::net::TcpStream;
 use std::time::Duration;
 
+/// A server that neither takes nor answers anything for so long has failed the test.
+const PATIENCE: Duration = Duration::from_secs(20);
+
 pub struct House {
     pub running: Running,
 }
@@ -49,7 +52,8 @@ impl House {
     pub fn client_of(&self, door: Door) -> Client {
         let address = self.running.tcp(door).expect("a door");
         let socket = TcpStream::connect(address).expect("a connection");
-        socket.set_read_timeout(Some(Duration::from_secs(20))).expect("a timeout");
+        socket.set_read_timeout(Some(PATIENCE)).expect("a timeout");
+        socket.set_write_timeout(Some(PATIENCE)).expect("a timeout");
         Client { socket, rest: Vec::new() }
     }
 }
@@ -78,6 +82,8 @@ impl Client {
             match self.socket.read(&mut buffer) {
                 Ok(0) => panic!("closed after {}", self.rest.escape_ascii()),
                 Ok(n) => self.rest.extend_from_slice(&buffer[..n]),
+                // As when the process was stopped for a while.
+                Err(error) if error.kind() == ErrorKind::Interrupted => {}
                 Err(error) => panic!("{error} after {}", self.rest.escape_ascii()),
             }
         }
