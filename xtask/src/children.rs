@@ -57,13 +57,22 @@ pub fn adopt_orphans() {
     let _ = set_child_subreaper(Some(getpid()));
 }
 
-/// Kills whatever is still registered, and who was adopted.
+/// Kills whatever comes from this process: what it has started and adopted, and the servers of a test
+/// that is killed with them, which would be nobody's a moment later.
 pub fn stop_all() {
-    let running = RUNNING.lock().unwrap_or_else(PoisonError::into_inner);
-    for &pid in running.iter() {
-        send(pid, Signal::KILL);
-    }
-    for pid in children_of("self") {
+    kill(all_under(getpid().as_raw_pid()).into_iter().skip(1));
+}
+
+/// Asks a process to end, and kills it and all that came from it when it has had its time.
+pub fn end_all_under(pid: u32) {
+    let pids = all_under(pid as i32);
+    terminate(pid);
+    std::thread::sleep(Duration::from_millis(200));
+    kill(pids.into_iter());
+}
+
+fn kill(pids: impl Iterator<Item = i32>) {
+    for pid in pids {
         send(pid, Signal::KILL);
     }
 }
@@ -103,6 +112,28 @@ pub fn stop_all_on_signal() {
 mod tests {
     use super::*;
     use std::process::Command;
+
+    #[test]
+    fn who_ends_takes_along_what_came_from_it() {
+        let mut shell = Command::new("sh");
+        shell.args(["-c", "sh -c 'sleep 600 & sleep 600 & wait'; true"]);
+        let mut shell = shell.stdout(std::process::Stdio::null()).spawn().unwrap();
+        while all_under(shell.id() as i32).len() < 4 {
+            std::thread::sleep(Duration::from_millis(10));
+        }
+        let pids = all_under(shell.id() as i32);
+        end_all_under(shell.id());
+        shell.wait().unwrap();
+        let is_gone = |pid: &i32| match std::fs::read_to_string(format!("/proc/{pid}/stat")) {
+            Ok(stat) => stat.contains(") Z "),
+            Err(_) => true,
+        };
+        let since = std::time::Instant::now();
+        while !pids.iter().all(is_gone) {
+            assert!(since.elapsed() < Duration::from_secs(5), "one of {pids:?} is still there");
+            std::thread::sleep(Duration::from_millis(10));
+        }
+    }
 
     #[test]
     fn what_a_child_leaves_behind_is_known() {

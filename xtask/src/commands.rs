@@ -54,9 +54,7 @@ pub fn run(name: &str, command: &mut Command, limit: Duration) -> Result<Finishe
         }
         if started.elapsed() > limit {
             let stacks = stacks::of_all_under(child.id());
-            children::terminate(child.id());
-            std::thread::sleep(Duration::from_millis(200));
-            let _ = child.kill();
+            children::end_all_under(child.id());
             child.wait().map_err(failed)?;
             let seconds = limit.as_secs();
             let log = log.display();
