@@ -8,6 +8,10 @@
 //! the machine is not in that account: then the thread is said to have run. The medians of the rounds are
 //! printed at the end.
 //!
+//! All rounds insert the same keys in the same order, so what an insert has to do it has to do in every
+//! round: a split, a commit, a search. What stops the machine meets another insert each time. So of each
+//! insert the median over the rounds is taken too, and how many were long in more than one of them.
+//!
 //! A store of segments grows all the time, one segment by one, and no window of the load is without growth.
 //! Of its second half, where caches hold neither index nor items any more, the tenth of the windows
 //! with the most splits is compared with the tenth with the fewest: for windows of 10 000 inserts, of which
@@ -223,19 +227,39 @@ fn load(items: usize, key_len: usize, value: &[u8]) -> (Vec<u32>, Vec<Window>, A
     (took, windows, account)
 }
 
+/// Of each insert the median of what it took in all loads.
+fn usual(loads: &[Vec<u32>]) -> Vec<u32> {
+    let mut of_one = vec![0; loads.len()];
+    (0..loads[0].len())
+        .map(|insert| {
+            of_one.iter_mut().zip(loads).for_each(|(ns, load)| *ns = load[insert]);
+            of_one.sort_unstable();
+            of_one[loads.len() / 2]
+        })
+        .collect()
+}
+
+/// How many inserts took longer than this in one load at least, and in more than one.
+fn long_again(loads: &[Vec<u32>], limit: u32) -> (usize, usize) {
+    let times = |insert: usize| loads.iter().filter(|load| load[insert] > limit).count();
+    let times = (0..loads[0].len()).map(times).filter(|times| *times > 0);
+    times.fold((0, 0), |(once, again), times| (once + 1, again + usize::from(times > 1)))
+}
+
 fn main() {
     let (items, key_len, value_len, rounds) =
         (arg(1, 10_000_000), key_len(2), arg(3, 32), arg(4, 5));
     assert!(items >= 20 * LONG * WINDOW, "at least {} items", 20 * LONG * WINDOW);
     let value = vec![5u8; value_len];
-    let (mut machine, mut inserts) = (Vec::new(), Vec::new());
+    let (mut machine, mut inserts, mut loads) = (Vec::new(), Vec::new(), Vec::new());
     let (mut growths, mut long_growths) = (Vec::new(), Vec::new());
     for round in 1..=rounds {
         let own = Pauses::of(idle(items));
         let (took, windows, account) = load(items, key_len, &value);
         let mean = windows.iter().map(|w| w.ns).sum::<f64>() / took.len() as f64;
         println!("round {round}: {mean:.0} ns an insert");
-        let pauses = Pauses::of(took);
+        let pauses = Pauses::of(took.clone());
+        loads.push(took);
         own.print("the machine's own");
         pauses.print("inserts");
         account.print();
@@ -250,6 +274,16 @@ fn main() {
     println!("medians of {rounds} rounds:");
     Pauses::medians(&machine).print("the machine's own");
     Pauses::medians(&inserts).print("inserts");
+    if rounds > 2 {
+        Pauses::of(usual(&loads)).print("the same insert");
+        for limit in [200_000, 1_000_000] {
+            let (once, again) = long_again(&loads, limit);
+            let us = limit / 1000;
+            println!(
+                "  over {us} us in a round at least: {once} inserts, {again} of them in more than one"
+            );
+        }
+    }
     Growth::medians(&growths).print(1);
     Growth::medians(&long_growths).print(LONG);
 }
