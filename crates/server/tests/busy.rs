@@ -3,6 +3,7 @@
 
 mod door;
 
+use dolium_server::listener::Door;
 use door::{Client, House};
 use std::net::Shutdown;
 use std::sync::{PoisonError, RwLock, RwLockReadGuard};
@@ -183,6 +184,67 @@ fn a_busy_client_may_leave_its_replies_unread_for_a_while() {
         crowd.laps(1, 1);
     }
     crowd.rejoin();
+}
+
+/// Its descriptor is silent when a message finds no room, and tells of room and input from then on.
+#[test]
+fn a_busy_subscriber_that_does_not_read_gets_all_in_the_end() {
+    let mut crowd = Crowd::open();
+    crowd.subject().ask("SUBSCRIBE c\r\n", "*3\r\n$9\r\nsubscribe\r\n$1\r\nc\r\n:1\r\n");
+    let pong = "*2\r\n$4\r\npong\r\n$0\r\n\r\n";
+    for _ in 0..100 {
+        crowd.clients[0].send(b"PING\r\n");
+        crowd.laps(1, 1);
+        crowd.clients[0].expect(pong);
+    }
+    let text = "m".repeat(3_000_000);
+    let publish = format!("*3\r\n$7\r\nPUBLISH\r\n$1\r\nc\r\n$3000000\r\n{text}\r\n");
+    for _ in 0..3 {
+        crowd.clients[0].send(b"PING\r\n");
+        crowd.laps(1, 2);
+        crowd.administrator.ask(&publish, ":1\r\n");
+    }
+    crowd.laps(1, 5);
+    let message = format!("*3\r\n$7\r\nmessage\r\n$1\r\nc\r\n$3000000\r\n{text}\r\n");
+    // Requests may wait until what is unsent has gone; each of both comes whole.
+    let (mut pongs, mut messages) = (0, 0);
+    while pongs + messages < 6 {
+        let begun = crowd.clients[0].take(2);
+        let (frame, count) = match begun[1] {
+            b'2' => (pong, &mut pongs),
+            _ => (message.as_str(), &mut messages),
+        };
+        crowd.clients[0].expect(&frame[2..]);
+        *count += 1;
+        crowd.laps(1, 1);
+    }
+    assert_eq!((pongs, messages), (3, 3));
+    crowd.clients[0].ask("PING\r\nUNSUBSCRIBE\r\n", pong);
+    crowd.clients[0].expect("*3\r\n$11\r\nunsubscribe\r\n$1\r\nc\r\n:0\r\n");
+    crowd.rejoin();
+}
+
+#[test]
+fn a_busy_client_of_memcacheds_door_is_answered_to_the_last_byte_of_a_value() {
+    let mut crowd = Crowd::open();
+    let other = crowd.house.client_of(Door::Memcached);
+    let subject = std::mem::replace(&mut crowd.clients[0], other);
+    drop(subject);
+    for lap in 0..200 {
+        // Some values come in two pieces, of which the first ends a turn.
+        let (begun, rest) = match lap % 3 {
+            0 => ("set k 0 0 6\r\nabc", "def\r\n"),
+            _ => ("set k 0 0 6\r\nabcdef\r\n", ""),
+        };
+        crowd.clients[0].send(begun.as_bytes());
+        crowd.laps(1, 1);
+        crowd.clients[0]
+            .ask(&format!("{rest}get k\r\n"), "STORED\r\nVALUE k 0 6\r\nabcdef\r\nEND\r\n");
+    }
+    for silent in [1, 5, 20] {
+        crowd.laps(1, silent);
+        crowd.clients[0].ask("get k\r\n", "VALUE k 0 6\r\nabcdef\r\nEND\r\n");
+    }
 }
 
 #[test]
