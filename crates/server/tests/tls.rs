@@ -12,7 +12,7 @@ use rustls::{ClientConnection, StreamOwned};
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpStream};
 use std::sync::Arc;
-use std::sync::atomic::Ordering::Relaxed;
+use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 use std::time::Duration;
 
 type Client = StreamOwned<ClientConnection, TcpStream>;
@@ -24,9 +24,22 @@ fn secured(house: &House) -> SocketAddr {
     }
 }
 
+/// Below those that the system gives to connections that go out: another test's took such a port in the
+/// moment before the server did.
+fn free_port() -> u16 {
+    static NEXT: AtomicU32 = AtomicU32::new(0);
+    loop {
+        let place = std::process::id().wrapping_mul(7919).wrapping_add(NEXT.fetch_add(1, Relaxed));
+        let port = 12_000 + (place % 20_000) as u16;
+        if std::net::TcpListener::bind(("127.0.0.1", port)).is_ok() {
+            return port;
+        }
+    }
+}
+
 fn house(certificates: &Certificates, more: &[&str]) -> House {
     let place = certificates.folder.display();
-    let port = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+    let port = free_port();
     let mut directives = vec![
         format!("tls-port {port}"),
         format!("tls-cert-file {place}/server.crt"),
