@@ -35,11 +35,17 @@ pub const EVENTS_PER_WAIT: usize = 128;
 pub const EVENTS_AT_LEAST: usize = 16;
 /// Turns in a round from which on a connection that was ready in one is likely to be so in the next.
 pub const BUSY_CROWD: usize = 8;
-/// Most rounds from one turn of a streak to the next, where there is room for all events in one.
-pub const BUSY_GAP: u64 = 4;
+/// Most rounds from one turn of a streak to the next, where there is room for all events in one: clients
+/// who are answered in groups are ready by turns.
+pub const BUSY_GAP: u64 = 12;
+/// Tries in a row at which a busy connection had nothing to say, after which it is asked after again.
+pub const BUSY_QUIET_ROUNDS: u32 = 8;
+/// Rounds in a row without an event, in which no busy connection was heard, after which all are: together
+/// they take some microseconds most often, as falling asleep and being woken does.
+pub const BUSY_IDLE_ROUNDS: u32 = 4;
 /// Turns in a row of a connection until it is not asked after any more: doubled, up to the second
 /// number, each time that it had fewer turns then than the third. (Three pay for the two changes of its
-/// descriptor and the receive for nothing.)
+/// descriptor and a receive for nothing.)
 pub const BUSY_STREAK: u32 = 4;
 pub const BUSY_STREAK_MAX: u32 = 1024;
 pub const BUSY_STAY: u32 = 8;

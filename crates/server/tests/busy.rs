@@ -118,6 +118,22 @@ fn who_falls_silent_is_heard_again() {
     }
 }
 
+/// Those who were answered longest ago are looked at first: silent, they stand before all others.
+#[test]
+fn who_stands_behind_many_silent_ones_is_answered_and_so_are_they_later() {
+    let mut crowd = Crowd::open();
+    for silent in [5, 15, CLIENTS - 1] {
+        crowd.clients[..silent].iter_mut().for_each(|client| client.expect(NONE));
+        crowd.laps(silent, 20);
+        for client in &mut crowd.clients[..silent] {
+            client.ask("GET key:1\r\n", "$1\r\n1\r\n");
+            client.send(SLOW.as_bytes());
+        }
+        let found = crowd.found();
+        crowd.until_found(found + silent as u64);
+    }
+}
+
 #[test]
 fn a_thread_whose_busy_clients_fall_silent_sleeps() {
     let _alone = PROCESS.write().unwrap_or_else(PoisonError::into_inner);

@@ -131,7 +131,7 @@ impl Reactor {
         server.statistics.threads[self.thread].connections.add(1);
         server.clients.enter(card.clone());
         server.note_connection(&card, None);
-        let habit = Habit::of(&transport);
+        let habit = Habit::of(&transport, watches_room);
         self.slab.put(Connection {
             token,
             transport,

@@ -82,6 +82,7 @@ impl Reactor {
             let n = note_receipt(connection, result, room_end - end);
             if n > 0 {
                 connection.last_ms = self.now;
+                self.rounds.receipts += 1;
                 if connection.habit.note_turn(&self.rounds) {
                     self.rounds.joining.push(token);
                 }

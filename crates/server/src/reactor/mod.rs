@@ -1,7 +1,7 @@
 //! One thread's event loop: sockets, edge-triggered, run to completion.
 //!
 //! ```text
-//!   epoll_wait -> for each ready connection, and each busy one: recv into the hot buffer, parse, prefetch
+//!   epoll_wait -> for each ready connection, and busy ones: recv into the hot buffer, parse, prefetch
 //!                 `- 64 commands, or nothing left: prefetch items, run, one send per connection
 //!              -> the ready list, until long turns have moved a megabyte
 //!              -> mail from other threads
@@ -228,20 +228,17 @@ impl Reactor {
             // come by then, and it is taken with fewer reads.
             let due = self.ready.len();
             let mut has_mail = false;
-            for number in 0..=events.len() + self.rounds.due.len() {
-                let (mut is_full, mut is_last) = (false, false);
-                let is_asked = number < events.len();
-                let next = match events.get(number) {
-                    Some(event) => Some((event.data.u64(), event.flags)),
-                    None => {
-                        let token = self.rounds.due.get(number - events.len());
-                        token.map(|token| (watch::data(*token).u64(), EventFlags::IN))
-                    }
-                };
+            let mut asked = events.iter();
+            let mut is_over = false;
+            while !is_over {
+                let mut is_full = false;
+                let event = asked.next().map(|event| (event.data.u64(), event.flags));
+                let is_asked = event.is_some();
+                let next = event.or_else(|| self.next_busy());
                 match next {
                     None => {
                         self.turn_ready(due);
-                        is_last = true;
+                        is_over = true;
                     }
                     Some((MAILBOX, _)) => has_mail = true,
                     Some((data, _)) if data as u32 == LISTENER => {
@@ -258,10 +255,11 @@ impl Reactor {
                     }
                 }
                 // One place for both: the batch's code, which is long, is part of this function.
-                while is_full || is_last {
+                let mut is_due = is_full || is_over;
+                while is_due {
                     self.run_batch_inline();
-                    is_last = false;
                     is_full = is_full && self.parse_on();
+                    is_due = is_full;
                 }
             }
             self.end_round();
