@@ -70,7 +70,7 @@ impl Crowd {
         while self.found() < count {
             // Asking how many there are makes all of them wait, and need a longer streak.
             for _ in 0..laps {
-                assert!(since.elapsed() < Duration::from_secs(30), "they do not become busy");
+                assert!(since.elapsed() < Duration::from_secs(60), "they do not become busy");
                 self.laps(0, 1);
             }
             laps *= 2;
