@@ -39,7 +39,7 @@ pub const BUSY_CROWD: usize = 8;
 /// who are answered in groups are ready by turns.
 pub const BUSY_GAP: u64 = 12;
 /// Tries in a row at which a busy connection had nothing to say, after which it is asked after again.
-pub const BUSY_QUIET_ROUNDS: u32 = 8;
+pub const BUSY_QUIET_TRIES: u32 = 8;
 /// Rounds in a row without an event, in which no busy connection was heard, after which all are: together
 /// they take some microseconds most often, as falling asleep and being woken does.
 pub const BUSY_IDLE_ROUNDS: u32 = 4;

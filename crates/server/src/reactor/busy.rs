@@ -56,7 +56,7 @@ impl Habit {
         let patience = if is_plain { BUSY_STREAK } else { u32::MAX };
         // The client of a Unix socket is woken for each reply that finds it asleep, and sleeps the more
         // often the sooner each comes.
-        let quiet_most = if watches_room { BUSY_QUIET_ROUNDS } else { 1 };
+        let quiet_most = if watches_room { BUSY_QUIET_TRIES } else { 1 };
         Habit { is_busy: false, received_in: 0, streak: 0, patience, quiet: 0, quiet_most }
     }
 
@@ -150,8 +150,8 @@ impl Rounds {
         !self.busy.is_empty()
     }
 
-    /// A round begins. Of its turns the busy have their share by their number. Returns how many events there is room for: always for some, the mailbox'
-    /// and the listeners' among them.
+    /// A round begins. Of its turns the busy have their share by their number. Returns how many
+    /// events there is room for: always for some, the mailbox' and the listeners' among them.
     pub fn begin(&mut self, connections: usize) -> usize {
         self.number += 1;
         self.bears = self.bears_next.max(1);
