@@ -11,6 +11,7 @@ use std::fmt;
 use std::io;
 use std::net::SocketAddr;
 use std::os::fd::{AsFd, OwnedFd};
+use std::os::unix::fs::FileTypeExt;
 use std::path::{Path, PathBuf};
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -23,7 +24,7 @@ impl fmt::Display for Address {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Address::Tcp(address) => write!(f, "{address}"),
-            Address::Unix(path) => write!(f, "{}:0", path.display()),
+            Address::Unix(path) => write!(f, "{}", path.display()),
         }
     }
 }
@@ -48,15 +49,24 @@ pub struct DoorFailure {
 
 impl fmt::Display for DoorFailure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (address, directive) = (&self.address, self.directive);
-        if self.error.kind() == io::ErrorKind::AddrInUse {
-            write!(
+        let (address, error) = (&self.address, &self.error);
+        // Memcached's options are one letter.
+        let is_letter = self.directive.len() == 1;
+        let flag = format!("{}{}", if is_letter { "-" } else { "--" }, self.directive);
+        match (address, error.kind()) {
+            (Address::Tcp(_), io::ErrorKind::AddrInUse) => write!(
                 f,
-                "{address} is in use by another program: choose another with --{directive} N, \
-                 or none with --{directive} 0"
-            )
-        } else {
-            write!(f, "cannot listen on {address} (--{directive}): {}", self.error)
+                "{address} is in use by another program: choose another with {flag} N, \
+                 or none with {flag} 0"
+            ),
+            (Address::Unix(_), io::ErrorKind::AddrInUse) => {
+                write!(f, "{address} is in use by another program: choose another with {flag} PATH")
+            }
+            (Address::Tcp(address), io::ErrorKind::AddrNotAvailable) => {
+                let bind = if is_letter { "-l" } else { "--bind" };
+                write!(f, "{} is no address of this machine ({bind})", address.ip())
+            }
+            _ => write!(f, "cannot listen on {address} ({flag}): {error}"),
         }
     }
 }
@@ -115,7 +125,8 @@ fn local_address(socket: &OwnedFd) -> io::Result<SocketAddr> {
     SocketAddr::try_from(any).map_err(|_| io::Error::other("no IP address"))
 }
 
-/// A Unix socket. A file left by a server that is gone is replaced; one that answers is not.
+/// A Unix socket. One left by a server that is gone is replaced; one that answers is not, nor a file
+/// that is none: connecting to that is refused as well, and it may be somebody's work.
 pub fn listen_unix(path: &Path, door: Door, mode: u32, backlog: i32) -> io::Result<Listener> {
     let address = SocketAddrUnix::new(path)?;
     let new_socket = || {
@@ -126,7 +137,12 @@ pub fn listen_unix(path: &Path, door: Door, mode: u32, backlog: i32) -> io::Resu
             None,
         )
     };
-    if path.exists() {
+    if let Ok(there) = path.symlink_metadata() {
+        if !there.file_type().is_socket() {
+            return Err(io::Error::other(
+                "what is there is no socket, and is left alone: choose another path",
+            ));
+        }
         let try_it = new_socket()?;
         match rustix::net::connect(&try_it, &address) {
             Err(rustix::io::Errno::CONNREFUSED) => std::fs::remove_file(path)?,
@@ -202,6 +218,48 @@ mod tests {
         let address = local_address(&probe).expect("it is bound");
         let refused = TcpStream::connect(address).expect_err("nobody listens yet");
         assert_eq!(refused.kind(), io::ErrorKind::ConnectionRefused);
+    }
+
+    /// Whoever mistyped the path of a socket lost the file that had the name.
+    #[test]
+    fn only_a_socket_is_replaced_by_a_socket() {
+        let dir = std::env::temp_dir().join(format!("dolium-socket-{}", std::process::id()));
+        std::fs::create_dir_all(&dir).expect("a folder");
+        let listen = |path: &Path| listen_unix(path, Door::Redis, 0, 16);
+        let file = dir.join("work");
+        std::fs::write(&file, "precious").expect("a file");
+        let refused = listen(&file).expect_err("it is no socket");
+        assert!(refused.to_string().contains("left alone"), "{refused}");
+        assert_eq!(std::fs::read_to_string(&file).expect("it is there"), "precious");
+        let link = dir.join("link");
+        std::os::unix::fs::symlink(&file, &link).expect("a link");
+        listen(&link).expect_err("nor is a link");
+        let path = dir.join("socket");
+        let first = listen(&path).expect("a socket");
+        let busy = listen(&path).expect_err("it answers");
+        assert_eq!(busy.kind(), io::ErrorKind::AddrInUse);
+        drop(first);
+        listen(&path).expect("whoever had it is gone");
+        std::fs::remove_dir_all(&dir).expect("the folder");
+    }
+
+    #[test]
+    fn failures_name_the_option_that_was_given() {
+        let say = |address: Address, directive, kind: io::ErrorKind| {
+            DoorFailure { address, directive, error: kind.into() }.to_string()
+        };
+        let tcp = Address::Tcp("1.2.3.4:6379".parse().expect("an address"));
+        let unix = Address::Unix("/run/x.sock".into());
+        for (text, told) in [
+            (say(tcp.clone(), "port", io::ErrorKind::AddrInUse), "--port 0"),
+            (say(tcp.clone(), "p", io::ErrorKind::AddrInUse), "none with -p 0"),
+            (say(tcp.clone(), "port", io::ErrorKind::AddrNotAvailable), "(--bind)"),
+            (say(tcp, "p", io::ErrorKind::AddrNotAvailable), "1.2.3.4 is no address"),
+            (say(unix.clone(), "unixsocket", io::ErrorKind::AddrInUse), "--unixsocket PATH"),
+            (say(unix, "s", io::ErrorKind::NotFound), "cannot listen on /run/x.sock (-s): "),
+        ] {
+            assert!(text.contains(told), "{text}");
+        }
     }
 
     #[test]
