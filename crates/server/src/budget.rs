@@ -4,7 +4,7 @@
 //! megabyte each queue instead of being closed. Output cannot wait: when it passes the bound the
 //! connection with the largest buffers is closed. One request larger than all of the budget is
 //! let in when no other holds any, because it could never run otherwise: the bound on memory is
-//! the budget, or one request of `proto-max-bulk-len` where that is more.
+//! the budget, or half of it beside one request of `proto-max-bulk-len` where that is more.
 
 use crate::limits::*;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
@@ -63,6 +63,13 @@ impl BufferBudget {
 
     pub fn reserved(&self) -> u64 {
         self.reserved.load(Relaxed)
+    }
+
+    /// What all buffers together may take. Large requests have half of the budget, or what one that
+    /// was let in alone was granted; the other half is everybody's, and has room for what a buffer
+    /// is longer than its request.
+    pub fn bound(&self, budget: u64) -> u64 {
+        self.reserved().max(budget / 2) + budget / 2
     }
 
     pub fn releases(&self) -> u64 {
@@ -139,8 +146,10 @@ mod tests {
         budget.release(40);
         budget.release(10);
         assert_eq!(budget.releases(), before + 2);
+        assert_eq!(budget.bound(100), 100);
         assert!(budget.reserve(1000, 100), "alone");
         assert!(!budget.reserve(1, 100));
+        assert_eq!(budget.bound(100), 1050, "beside what others may have");
     }
 
     #[test]

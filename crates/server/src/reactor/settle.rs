@@ -161,8 +161,7 @@ impl Reactor {
         let used = used.saturating_sub(self.server.buffers.leaving());
         // Who has been chosen to go already is not to take another with it.
         let grew = grew && card.leaving_bytes.load(Relaxed) == 0;
-        // A large request that was let in alone is within the bound by definition.
-        if grew && used > budget.max(self.server.buffers.reserved()) {
+        if grew && used > self.server.buffers.bound(budget) {
             self.close_largest(used, budget);
         }
     }
