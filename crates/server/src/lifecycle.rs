@@ -33,6 +33,8 @@ pub enum StartFailure {
     Engine(dolium_engine::CreateError),
     Sessions,
     Tls(String),
+    /// Nobody could come in.
+    NoDoor,
     Io(&'static str, std::io::Error),
 }
 
@@ -45,6 +47,9 @@ impl fmt::Display for StartFailure {
                 write!(f, "the arena could not be made: {error}. A smaller one: --maxmemory 1gb")
             }
             StartFailure::Tls(sentence) => f.write_str(sentence),
+            StartFailure::NoDoor => f.write_str(
+                "no door is open: give it a --port, a --unixsocket or an --attach-socket",
+            ),
             StartFailure::Sessions => write!(f, "too many threads: use --threads with fewer"),
             StartFailure::Io(what, error) => write!(f, "{what}: {error}"),
         }
@@ -81,6 +86,7 @@ pub struct Running {
     pub secured: Vec<Address>,
     /// Where local processes attach.
     pub attach: Option<PathBuf>,
+    pidfile: Option<PathBuf>,
     threads: Vec<JoinHandle<()>>,
 }
 
@@ -111,6 +117,9 @@ impl Running {
             doors.extend(secured);
         }
         let attach = open_attach(&config)?;
+        if doors.is_empty() && attach.is_none() && config.memcached.is_none() {
+            return Err(StartFailure::NoDoor);
+        }
         let engine = create_engine(&config, threads)?;
         let port = doors.iter().find_map(|listeners| match &listeners[0] {
             Listener {
@@ -133,8 +142,14 @@ impl Running {
         let names = plain.iter().map(|l| (l.door, l.address.clone())).collect();
         let secured = secured.iter().map(|l| l.address.clone()).collect();
         let path = attach.as_ref().map(|door| door.path().to_path_buf());
-        let mut running =
-            Running { server, doors: names, secured, attach: path, threads: Vec::new() };
+        let mut running = Running {
+            server,
+            doors: names,
+            secured,
+            attach: path,
+            pidfile: None,
+            threads: Vec::new(),
+        };
         let started = running.start_threads(doors, datagrams, attach, pins.then_some(cores));
         if let Err(failure) = started {
             running.server.stop();
@@ -144,6 +159,8 @@ impl Running {
         let counts = &running.server.memcached.counts;
         counts.fixed_bytes.store(running.server.engine.fixed_bytes(), Relaxed);
         running.server.apply_config();
+        running.server.warn_of_caveats(&["save", "maxmemory"]);
+        running.write_pidfile();
         running.server.startup_bytes.store(process::resident_bytes(), Relaxed);
         Ok(running)
     }
@@ -207,7 +224,22 @@ impl Running {
         Ok(())
     }
 
-    /// Waits until all threads have ended, and takes the Unix sockets away.
+    /// A server that cannot write its process id serves all the same, as Redis does.
+    fn write_pidfile(&mut self) {
+        let path = PathBuf::from(self.server.config.get("pidfile"));
+        if path.as_os_str().is_empty() {
+            return;
+        }
+        match std::fs::write(&path, format!("{}\n", std::process::id())) {
+            // From the root, as the working directory may be another by the end.
+            Ok(()) => self.pidfile = Some(std::path::absolute(&path).unwrap_or(path)),
+            Err(error) => {
+                tracing::warn!(path = %path.display(), %error, "the pidfile cannot be written");
+            }
+        }
+    }
+
+    /// Waits until all threads have ended, and takes the Unix sockets and the pidfile away.
     pub fn wait(&mut self) {
         for thread in self.threads.drain(..) {
             if thread.join().is_err() {
@@ -218,9 +250,9 @@ impl Running {
             Address::Unix(path) => Some(path),
             Address::Tcp(_) => None,
         });
-        for path in paths.chain(&self.attach) {
+        for path in paths.chain(&self.attach).chain(&self.pidfile) {
             if let Err(error) = std::fs::remove_file(path) {
-                tracing::debug!(%error, "the Unix socket was gone already");
+                tracing::debug!(path = %path.display(), %error, "it was gone already");
             }
         }
     }

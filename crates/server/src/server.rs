@@ -3,7 +3,7 @@
 use crate::budget::BufferBudget;
 use crate::clients::Clients;
 use crate::clock::{self, Stopwatch};
-use crate::config::Config;
+use crate::config::{Config, caveats};
 use crate::mailbox::{Mail, Mailbox};
 use crate::memcached::Memcached;
 use crate::notify::Notifier;
@@ -106,6 +106,11 @@ impl Server {
             self.engine.set_policy(policy);
         }
         self.notifier.configure(&self.engine, &self.config.get("notify-keyspace-events"));
+    }
+
+    /// Says in the log what directives with these names do not do.
+    pub fn warn_of_caveats(&self, names: &[&str]) {
+        caveats::warn(&self.config, names, self.engine.memory().max);
     }
 
     /// After a batch that wrote, or after maintenance: subscribers hear of the changes.

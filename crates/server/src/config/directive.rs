@@ -31,6 +31,17 @@ pub enum Kind {
     Notify,
 }
 
+/// What a directive's value brings about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Effect {
+    /// What its sentence says.
+    Acts,
+    /// Nothing: the value is kept for tools that read or set it.
+    None,
+    /// Values that promise what is not there are refused; the other one changes nothing.
+    Refused,
+}
+
 #[derive(Clone, Copy, Debug)]
 pub struct Directive {
     pub name: &'static str,
@@ -40,12 +51,14 @@ pub struct Directive {
     pub default: &'static str,
     /// May CONFIG SET change it while the server runs?
     pub mutable: bool,
+    pub effect: Effect,
     pub help: &'static str,
 }
 
 impl Directive {
     pub const fn new(name: &'static str, kind: Kind, default: &'static str) -> Self {
-        Directive { name, alias: "", kind, default, mutable: true, help: "" }
+        let effect = Effect::Acts;
+        Directive { name, alias: "", kind, default, mutable: true, effect, help: "" }
     }
 
     pub const fn fixed(mut self) -> Self {
@@ -55,6 +68,11 @@ impl Directive {
 
     pub const fn alias(mut self, alias: &'static str) -> Self {
         self.alias = alias;
+        self
+    }
+
+    pub const fn of(mut self, effect: Effect) -> Self {
+        self.effect = effect;
         self
     }
 

@@ -1,9 +1,11 @@
 //! The configuration: a table of directives, their values now, and the few that the server's
 //! loop reads at every turn, kept as atomics.
 
+pub mod caveats;
 pub mod directive;
 pub mod file;
 pub mod live;
+pub mod page;
 pub mod rewrite;
 mod secured;
 pub mod table;
@@ -99,7 +101,10 @@ impl Config {
         for line in lines {
             let fail = |reason| ConfigFailure::new(&line.place, reason);
             let Some(at) = table::position(&line.name) else {
-                return Err(fail(format!("'{}' is no directive of Dolium", line.name)));
+                return Err(fail(match line.name.as_str() {
+                    "include" => "'include' stands in files only: dolium serve FILE".into(),
+                    name => format!("'{name}' is no directive of Dolium"),
+                }));
             };
             let directive = &DIRECTIVES[at];
             let text = line.words.join(" ");

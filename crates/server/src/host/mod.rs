@@ -231,8 +231,11 @@ impl Host for Server {
 
     fn shutdown(&self, how: Shutdown) -> Result<(), String> {
         if how.save == Some(true) {
-            return Err("Dolium cannot save to disk yet: use SHUTDOWN NOSAVE".into());
+            let reason = "Dolium cannot save to disk yet: use SHUTDOWN NOSAVE";
+            tracing::warn!(reason, "SHUTDOWN SAVE is refused");
+            return Err(reason.into());
         }
+        tracing::info!(by = "SHUTDOWN", "stopping");
         self.stop();
         Ok(())
     }
@@ -297,6 +300,7 @@ impl Server {
     /// What a change of parameters brings with it.
     fn after_config(&self, changed: &[&'static str]) {
         self.apply_config();
+        self.warn_of_caveats(changed);
         if changed.contains(&"loglevel") {
             crate::logging::set_level(&self.config.get("loglevel"));
         }

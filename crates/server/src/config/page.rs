@@ -1,0 +1,114 @@
+//! The page of directives, `docs/configuration.md`, made from the table.
+
+use super::directive::{Directive, Effect, Kind};
+use super::table::DIRECTIVES;
+use std::fmt::Write;
+
+/// The page as it should be.
+pub fn page() -> String {
+    let mut page = String::from(
+        "# Configuration\n\n\
+         Made from the rows in `crates/server/src/config/table.rs`; \
+         `DOLIUM_WRITE_PAGES=1 cargo test -p dolium-server --lib` writes it anew.\n\n\
+         A directive stands in a file (`dolium serve dolium.conf`, a line each: `maxmemory 1gb`), on the \
+         command line (`dolium --maxmemory 1gb`, which counts after the file), or is changed while the \
+         server runs (`CONFIG SET maxmemory 1gb`) if the last column says so; `CONFIG REWRITE` writes what \
+         was changed back into the file. Files may `include` others. `dolium memcached` takes Memcached's \
+         options: [memcached.md](memcached.md).\n\n\
+         Bytes may have a unit: `k`, `m`, `g` count by thousands, `kb`, `mb`, `gb` by 1024.\n\n\
+         ## Directives\n\n\
+         | Directive | Default | Values | What it does | CONFIG SET |\n\
+         |---|---|---|---|---|\n",
+    );
+    for directive in DIRECTIVES.iter().filter(|d| d.effect == Effect::Acts) {
+        // Writing to a string cannot fail.
+        let _ = writeln!(
+            page,
+            "| {} | {} | {} | {} | {} |",
+            names(directive),
+            code(directive.default),
+            values(directive.kind),
+            directive.help,
+            if directive.mutable { "yes" } else { "no" },
+        );
+    }
+    page.push_str(
+        "\n## Refused\n\n\
+         These promise what Dolium does not have yet, and are taken only with the value that promises \
+         nothing: ",
+    );
+    list(&mut page, Effect::Refused);
+    page.push_str(
+        "\n\n## Accepted without an effect\n\n\
+         Tools, tests and files written for Redis set or read these; Dolium keeps the value and does nothing \
+         else. (`save` is one of them: nothing is saved, and the log says so.) ",
+    );
+    list(&mut page, Effect::None);
+    page.push('\n');
+    page
+}
+
+fn list(page: &mut String, effect: Effect) {
+    let chosen = DIRECTIVES.iter().filter(|d| d.effect == effect);
+    page.push_str(&chosen.map(|d| code(d.name)).collect::<Vec<_>>().join(", "));
+    page.push('.');
+}
+
+fn names(directive: &Directive) -> String {
+    match directive.alias {
+        "" => code(directive.name),
+        alias => format!("{}, {}", code(directive.name), code(alias)),
+    }
+}
+
+/// As code; a value that is empty is said to be.
+fn code(text: &str) -> String {
+    if text.is_empty() { "empty".into() } else { format!("`{text}`") }
+}
+
+fn values(kind: Kind) -> String {
+    let number = |n: i64| match n {
+        i64::MAX => "any".into(),
+        n if n >= 1 << 20 && n % (1 << 20) == 0 => format!("{} MiB", n >> 20),
+        n => n.to_string(),
+    };
+    match kind {
+        Kind::Bool => "`yes` or `no`".into(),
+        Kind::Int { min, max: i64::MAX } => format!("a number from {}", number(min)),
+        Kind::Int { min, max } => format!("a number, {} to {}", number(min), number(max)),
+        Kind::Bytes { min: 0, max: i64::MAX } => "bytes".into(),
+        Kind::Bytes { min, max: i64::MAX } => format!("bytes, from {}", number(min)),
+        Kind::Bytes { min, max } => format!("bytes, {} to {}", number(min), number(max)),
+        Kind::BytesOrPercent => "bytes, or a percentage".into(),
+        Kind::Text => "text".into(),
+        Kind::Choice(words) => words.iter().map(|word| code(word)).collect::<Vec<_>>().join(", "),
+        Kind::Octal => "permissions, octal".into(),
+        Kind::Words => "words".into(),
+        Kind::Save => "pairs of seconds and changes".into(),
+        Kind::OutputLimits => "groups of four".into(),
+        Kind::Notify => "letters".into(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_page_in_docs_is_the_one_the_rows_make() {
+        let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/configuration.md");
+        if std::env::var_os("DOLIUM_WRITE_PAGES").is_some() {
+            std::fs::write(path, page()).unwrap();
+        }
+        let written = std::fs::read_to_string(path).unwrap_or_default();
+        assert!(written == page(), "docs/configuration.md is not up to date: see its head");
+    }
+
+    #[test]
+    fn whatever_acts_says_what_it_does() {
+        for directive in DIRECTIVES {
+            let is_told = !directive.help.is_empty();
+            assert_eq!(is_told, directive.effect == Effect::Acts, "{}", directive.name);
+        }
+    }
+}
