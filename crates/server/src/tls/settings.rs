@@ -101,6 +101,13 @@ impl Settings {
         &self,
         provider: &rustls::crypto::CryptoProvider,
     ) -> Result<CertifiedKey, String> {
+        if self.chain.as_os_str().is_empty() {
+            return Err(
+                "TLS needs a certificate and its key: --tls-cert-file FILE --tls-key-file FILE \
+                        (of dolium memcached: -o ssl_chain_cert=FILE,ssl_key=FILE)"
+                    .into(),
+            );
+        }
         let chain = certificates(&self.chain)
             .map_err(|why| format!("Error loading the certificate chain: {why}"))?;
         let path = if self.key.as_os_str().is_empty() { &self.chain } else { &self.key };
