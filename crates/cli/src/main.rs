@@ -16,7 +16,10 @@ use std::process::ExitCode;
     name = "dolium",
     version,
     about = "One memory on one machine, for Redis and Memcached clients, the web and local programs.",
-    after_help = "Without a subcommand, dolium serves: dolium --port 7000 is dolium serve --port 7000."
+    max_term_width = 100,
+    after_help = "Without a subcommand, dolium serves: dolium --port 7000 is dolium serve --port 7000, and \
+                  dolium my.conf is dolium serve my.conf.\n\
+                  DOLIUM_PASSWORD is the password for set, exec and get where commands need one."
 )]
 struct Command {
     #[command(subcommand)]
@@ -58,7 +61,7 @@ enum What {
 
 fn main() -> ExitCode {
     let mut words: Vec<String> = std::env::args().collect();
-    if words.get(1).is_some_and(|word| serve::is_directive(word)) {
+    if words.get(1).is_some_and(|word| serve::is_directive(word) || serve::is_file(word)) {
         words.insert(1, "serve".into());
     }
     match Command::parse_from(words).what {

@@ -4,6 +4,8 @@ use crate::heap::HEAP;
 use clap::Args;
 use dolium_server::listener::{Address, Door};
 use dolium_server::{Running, read_config};
+use std::io::Write;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::path::PathBuf;
 use std::process::ExitCode;
 
@@ -21,6 +23,11 @@ pub struct Arguments {
 /// Does a word begin a directive, as opposed to an option of the program itself?
 pub fn is_directive(word: &str) -> bool {
     word.starts_with("--") && !matches!(word, "--" | "--help" | "--version")
+}
+
+/// Is a first word a configuration file, as redis-server takes it?
+pub fn is_file(word: &str) -> bool {
+    word.ends_with(".conf") && !word.starts_with('-')
 }
 
 pub fn run(arguments: &Arguments) -> ExitCode {
@@ -56,21 +63,41 @@ fn stop_on_signals(running: &Running) -> std::io::Result<()> {
     })
 }
 
-/// A few lines: what is open, and one command to try for each door.
+/// A few lines: what is open, and one command to try for each door. Who reads them may have gone
+/// away, which is no reason not to serve.
 fn say_ready(running: &Running) {
+    let mut out = std::io::stdout().lock();
+    let _ = write_ready(running, &mut out).and_then(|()| out.flush());
+    let logs_elsewhere = !running.server.config.get("logfile").is_empty();
+    if logs_elsewhere {
+        let doors: Vec<String> = running.doors.iter().map(|(_, at)| at.to_string()).collect();
+        tracing::info!(
+            version = env!("CARGO_PKG_VERSION"),
+            threads = running.server.posts.len(),
+            doors = doors.join(" "),
+            "ready"
+        );
+    }
+}
+
+fn write_ready(running: &Running, out: &mut impl Write) -> std::io::Result<()> {
     let threads = running.server.posts.len();
     let plural = if threads == 1 { "thread" } else { "threads" };
-    println!("dolium {} is ready, {threads} {plural}", env!("CARGO_PKG_VERSION"));
+    writeln!(out, "dolium {} is ready, {threads} {plural}", env!("CARGO_PKG_VERSION"))?;
     for (door, name, example) in [
         (Door::Redis, "Redis", "redis-cli -h HOST -p PORT set greeting hello"),
         (Door::Memcached, "Memcached", r"printf 'get greeting\r\n' | nc -q1 HOST PORT"),
         (Door::Http, "HTTP", "curl http://HOST:PORT/keys/greeting"),
     ] {
         if let Some(address) = running.tcp(door) {
-            let command = example
-                .replace("HOST", &address.ip().to_string())
-                .replace("PORT", &address.port().to_string());
-            println!("  {name:<10} {command}");
+            writeln!(out, "  {name:<10} {}", at(example, address))?;
+        }
+    }
+    for address in &running.secured {
+        if let Address::Tcp(address) = address {
+            let example = "redis-cli --tls --insecure -h HOST -p PORT get greeting";
+            writeln!(out, "  {:<10} {}", "TLS", at(example, *address))?;
+            break;
         }
     }
     if let Some(path) = &running.attach {
@@ -79,11 +106,26 @@ fn say_ready(running: &Running) {
             true => String::new(),
             false => format!(" --attach-socket {}", path.display()),
         };
-        println!("  {:<10} dolium get greeting{place}", "attached");
+        writeln!(out, "  {:<10} dolium get greeting{place}", "attached")?;
     }
     for (_, address) in &running.doors {
         if let Address::Unix(path) = address {
-            println!("  {:<10} redis-cli -s {} get greeting", "Unix", path.display());
+            writeln!(out, "  {:<10} redis-cli -s {} get greeting", "Unix", path.display())?;
         }
     }
+    Ok(())
+}
+
+/// The command, for a client on this machine: one cannot connect to "any address".
+fn at(example: &str, address: SocketAddr) -> String {
+    let host = match address.ip() {
+        IpAddr::V4(ip) if ip.is_unspecified() => IpAddr::V4(Ipv4Addr::LOCALHOST),
+        IpAddr::V6(ip) if ip.is_unspecified() => IpAddr::V6(Ipv6Addr::LOCALHOST),
+        ip => ip,
+    };
+    let host = match host {
+        IpAddr::V6(ip) if example.contains("//HOST") => format!("[{ip}]"),
+        ip => ip.to_string(),
+    };
+    example.replace("HOST", &host).replace("PORT", &address.port().to_string())
 }

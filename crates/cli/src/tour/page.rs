@@ -34,9 +34,9 @@ impl Page {
 
     /// A line at once, so that who watches sees the tour go on.
     fn say(&self, text: &str) {
-        println!("{text}");
+        let mut out = std::io::stdout().lock();
         // Nobody listens any more: the tour goes on in silence, and ends soon.
-        let _ = std::io::stdout().flush();
+        let _ = writeln!(out, "{text}").and_then(|()| out.flush());
     }
 
     pub fn title(&self) {
@@ -107,7 +107,9 @@ impl Page {
     }
 
     pub fn summary(&self, attached: Option<f64>, tcp: Option<f64>) {
-        self.say(&self.faint("    (bars: each step of the same width is the same factor)"));
+        self.say(&self.faint(
+            "    (bars: the time of one read; each step of the same width is the same factor)",
+        ));
         self.say("");
         if let (Some(attached), Some(tcp)) = (attached, tcp) {
             let factor = self.strong(&format!("{:.0} times", tcp / attached));
