@@ -48,7 +48,7 @@ pub struct ExecArguments {
     #[command(flatten)]
     place: Place,
     /// The command and its arguments: dolium exec INCR visits
-    #[arg(value_name = "COMMAND [ARGUMENT]...", required = true, trailing_var_arg = true)]
+    #[arg(value_names = ["COMMAND", "ARGUMENT"], required = true, trailing_var_arg = true)]
     #[arg(allow_hyphen_values = true)]
     words: Vec<String>,
 }
@@ -61,10 +61,17 @@ impl Place {
 
     /// Executes a command attached, or else over the socket, with a note.
     fn execute(&self, words: &[&[u8]]) -> Result<Value, String> {
-        match self.attach() {
-            Ok(store) => store.execute(words).map_err(|error| error.to_string()),
-            Err(why) => self.ask(&why, words),
+        let store = match self.attach() {
+            Ok(store) => store,
+            Err(why) if is_elsewhere(&why) => return self.ask(&why, words),
+            Err(error) => return Err(error.to_string()),
+        };
+        if let Some(login) = login() {
+            let words: Vec<&[u8]> = login.iter().map(Vec::as_slice).collect();
+            let reply = store.execute(&words).map_err(|error| error.to_string())?;
+            refused(&reply)?;
         }
+        store.execute(words).map_err(|error| error.to_string())
     }
 
     /// The second best: over the socket.
@@ -74,23 +81,49 @@ impl Place {
         };
         let mut socket: Socket<TcpStream> =
             Socket::tcp(&self.server).map_err(|error| both(&error))?;
-        eprintln!("note: {why}; asked {} instead", self.server);
+        eprintln!("note: {why}\nnote: {} is asked instead", self.server);
+        if let Some(login) = login() {
+            let words: Vec<&[u8]> = login.iter().map(Vec::as_slice).collect();
+            refused(&socket.execute(&words).map_err(|e| both(&e))?)?;
+        }
         if self.db != 0 {
             let db = self.db.to_string();
-            let reply = socket.execute(&[b"SELECT", db.as_bytes()]).map_err(|e| both(&e))?;
-            if let Some(text) = reply.as_error() {
-                return Err(String::from_utf8_lossy(text).into_owned());
-            }
+            refused(&socket.execute(&[b"SELECT", db.as_bytes()]).map_err(|e| both(&e))?)?;
         }
         socket.execute(words).map_err(|error| both(&error))
     }
+}
+
+/// Nobody is there to attach to, who might be reached at his port. Whoever is there and says no has
+/// answered: another server would be another store.
+fn is_elsewhere(why: &Error) -> bool {
+    matches!(why, Error::Connect { .. } | Error::NotDolium { .. } | Error::Refused(_))
+}
+
+/// What to say first to a server that has a password.
+fn login() -> Option<[Vec<u8>; 2]> {
+    let password = std::env::var_os("DOLIUM_PASSWORD")?;
+    Some([b"AUTH".to_vec(), std::os::unix::ffi::OsStringExt::into_vec(password)])
+}
+
+/// A reply that is an error, as the reason that it gives.
+fn refused(reply: &Value) -> Result<(), String> {
+    reply.as_error().map_or(Ok(()), |text| Err(String::from_utf8_lossy(text).into_owned()))
 }
 
 /// `dolium get NAME`: the value and a line end; exit status 1 if there is no such key.
 pub fn get(arguments: &GetArguments) -> ExitCode {
     let name = arguments.name.as_bytes();
     let value = match arguments.place.attach() {
-        Ok(store) => store.get(name).map_err(|error| error.to_string()),
+        Ok(store) => store.get(name).map_err(|error| match error {
+            Error::WrongType => format!(
+                "the key holds no string: `dolium exec TYPE {}` says what it is, and `dolium exec` \
+                 runs the commands for it",
+                arguments.name
+            ),
+            error => error.to_string(),
+        }),
+        Err(why) if !is_elsewhere(&why) => Err(why.to_string()),
         Err(why) => match arguments.place.ask(&why, &[b"GET", name]) {
             Ok(Value::Null) => Ok(None),
             Ok(reply) => match (reply.as_error(), reply.as_bytes()) {
