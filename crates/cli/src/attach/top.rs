@@ -59,11 +59,22 @@ pub fn run(arguments: &Arguments) -> ExitCode {
     ExitCode::SUCCESS
 }
 
+/// Is there a process of this number? The memory stays readable when its server is gone.
+fn is_running(pid: u64) -> bool {
+    std::path::Path::new(&format!("/proc/{pid}")).exists()
+}
+
 fn page(store: &Store, before: &Look, now: &Look) -> String {
     let seconds = now.at.duration_since(before.at).as_secs_f64();
     let rate = |new: u64, old: u64| amount(new.saturating_sub(old) as f64 / seconds);
     let mut page = String::new();
-    let pid = store.server_pid().map_or(String::new(), |pid| format!("  server {pid}"));
+    let pid = match store.server_pid() {
+        Some(pid) if !is_running(pid) => {
+            "  its server is gone: these are the last figures".to_string()
+        }
+        Some(pid) => format!("  server {pid}"),
+        None => String::new(),
+    };
     let _ = writeln!(
         page,
         "dolium{pid}  {} of {} committed\n",
@@ -90,6 +101,8 @@ fn page(store: &Store, before: &Look, now: &Look) -> String {
         "latency", "p50", "p99", "p99.9", "largest", "sampled"
     );
     for (name, histogram) in &now.latencies {
+        // Of what was never sampled nothing is known.
+        let time = |nanos| if histogram.count() == 0 { "–".into() } else { time(nanos) };
         let _ = writeln!(
             page,
             "{name:<10}{:>10}{:>10}{:>10}{:>10}{:>12}",
