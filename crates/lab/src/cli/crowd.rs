@@ -36,6 +36,7 @@ pub(super) struct Options {
 
 impl Options {
     pub fn run(&self) -> Result<(), LabError> {
+        self.json.as_deref().map_or(Ok(()), super::may_write)?;
         interrupt::install()?;
         let cores = cpu::allowed();
         let (Some(server_core), Some(client)) = (cores.first(), cores.last()) else {

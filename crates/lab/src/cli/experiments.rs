@@ -6,12 +6,12 @@ use std::path::PathBuf;
 use clap::{Args, ValueEnum};
 
 use super::turns::{Cells, Turns};
-use super::write_json;
+use super::{may_write, write_json};
 use crate::LabError;
 use crate::compare::{self, Plan, qos};
 use crate::misses::{Floor, Pages};
-use crate::stores::{Store, Surroundings};
-use crate::workload::Mix;
+use crate::stores::{self, Store, Surroundings};
+use crate::workload::Operation;
 
 /// Rounds of a comparison: enough to find a difference of three percent.
 const ROUNDS: usize = 10;
@@ -27,13 +27,20 @@ enum Socket {
 /// Options that every experiment over several stores has.
 #[derive(Args)]
 struct Common {
-    /// Stores, the one of interest first: dolium, dolium-memcached, redis, memcached, null, null-uring
-    #[arg(long, value_delimiter = ',', default_value = "dolium,redis,memcached,null")]
+    #[arg(
+        long,
+        value_delimiter = ',',
+        default_value = "dolium,redis,memcached,null",
+        help = format!("Stores, the one of interest first: {}", stores::names(&[]))
+    )]
     stores: Vec<Store>,
+    /// Sockets by which all of them are asked
     #[arg(long, value_enum, default_value = "tcp")]
     socket: Socket,
+    /// Threads of each server, for which as many cores are set aside
     #[arg(long = "threads-server", default_value_t = 1)]
     server_threads: usize,
+    /// Threads of the generator, on the cores that are left
     #[arg(long = "threads-client", default_value_t = 1)]
     client_threads: usize,
     #[command(flatten)]
@@ -41,19 +48,14 @@ struct Common {
 }
 
 impl Common {
-    fn plan(
-        &self,
-        operations: &[Mix],
-        pipelines: &[usize],
-        rounds: usize,
-    ) -> Result<Plan, LabError> {
-        Ok(Plan {
+    fn plan(&self, operations: &[Operation], pipelines: &[usize], rounds: usize) -> Plan {
+        Plan {
             stores: self.stores.clone(),
             unix: self.socket == Socket::Unix,
             server_threads: self.server_threads,
             client_threads: self.client_threads,
-            ..self.turns.plan(operations, pipelines, rounds)?
-        })
+            ..self.turns.plan(operations, pipelines, rounds)
+        }
     }
 
     fn surroundings(&self) -> Result<Surroundings, LabError> {
@@ -77,7 +79,7 @@ impl CompareOptions {
         if let [a, b] = self.runs.as_slice() {
             return super::difference::run(a, b);
         }
-        let plan = self.common.plan(&self.cells.operations, &self.cells.pipelines, ROUNDS)?;
+        let plan = self.common.plan(&self.cells.operations, &self.cells.pipelines, ROUNDS);
         let around = self.common.surroundings()?;
         self.common.turns.show(|say| compare::run(&plan, &around, say))
     }
@@ -92,7 +94,7 @@ pub(super) struct QosOptions {
     pipeline: usize,
     /// get or set
     #[arg(long = "op", default_value = "get")]
-    operation: Mix,
+    operation: Operation,
     /// Microseconds that the 99th percentile must stay under
     #[arg(long, default_value_t = 1000.0)]
     p99: f64,
@@ -104,7 +106,7 @@ pub(super) struct QosOptions {
 impl QosOptions {
     pub fn run(&self) -> Result<(), LabError> {
         let operations = std::slice::from_ref(&self.operation);
-        let plan = self.common.plan(operations, &[self.pipeline], SEARCH_ROUNDS)?;
+        let plan = self.common.plan(operations, &[self.pipeline], SEARCH_ROUNDS);
         let around = self.common.surroundings()?;
         self.common.turns.show(|say| qos::run(&plan, &around, self.p99, self.steps, say))
     }
@@ -112,13 +114,14 @@ impl QosOptions {
 
 #[derive(Args)]
 pub(super) struct MissesOptions {
-    /// Numbers of items
+    /// Numbers of items, each measured by itself
     #[arg(long, value_delimiter = ',', default_value = "100000,1000000,10000000")]
     items: Vec<usize>,
     /// Stand on huge pages (MADV_COLLAPSE)
     #[arg(long)]
     huge: bool,
-    #[arg(long)]
+    /// Write everything that was measured to this file, as JSON
+    #[arg(long, value_name = "FILE")]
     json: Option<PathBuf>,
 }
 
@@ -126,6 +129,7 @@ impl MissesOptions {
     pub fn run(&self) -> Result<(), LabError> {
         type Prepare = Box<dyn Fn() -> Result<Floor, LabError>>;
         const SIZES: [(usize, usize); 2] = [(16, 32), (24, 100)];
+        self.json.as_deref().map_or(Ok(()), may_write)?;
         let pages = if self.huge { Pages::Huge } else { Pages::Small };
         println!("Two cache misses and a copy of the value, ns, memfd, {pages:?} pages\n");
         println!(

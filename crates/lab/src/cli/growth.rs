@@ -29,8 +29,8 @@ pub(super) struct Options {
     /// The binary to serve Dolium with; this one if not given
     #[arg(long)]
     dolium: Option<PathBuf>,
-    /// Write everything that was measured to this file
-    #[arg(long)]
+    /// Write everything that was measured to this file, as JSON
+    #[arg(long, value_name = "FILE")]
     json: Option<PathBuf>,
 }
 

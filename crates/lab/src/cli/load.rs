@@ -12,8 +12,10 @@ use crate::workload::{Distribution, Mix, Protocol, RequestPool, Sizes, Workload}
 
 #[derive(Args)]
 pub(super) struct Options {
+    /// Name or address of the server
     #[arg(long, default_value = "127.0.0.1")]
     host: String,
+    /// TCP port of the server
     #[arg(long, default_value_t = 6379)]
     port: u16,
     /// Unix socket in place of TCP
@@ -43,10 +45,13 @@ pub(super) struct Options {
     /// get, set or mixed:PERCENT-OF-GET
     #[arg(long = "op", default_value = "get")]
     mix: Mix,
+    /// Connections, shared among the threads
     #[arg(long = "conns", default_value_t = 50)]
     connections: usize,
+    /// Requests in one send
     #[arg(long, default_value_t = 1)]
     pipeline: usize,
+    /// Threads of the generator
     #[arg(long, default_value_t = 1)]
     threads: usize,
     /// Cores to pin the generator's threads to, such as 1,2
@@ -55,6 +60,7 @@ pub(super) struct Options {
     /// Look for replies without a pause in place of sleeping, where no server runs on the generator's cores
     #[arg(long, conflicts_with = "rate")]
     spin: bool,
+    /// Keys that are set first, unless --no-load is given, and then asked for
     #[arg(long, default_value_t = 100_000)]
     keys: u32,
     /// Bytes of a key: a number, range:LEAST:MOST, list:A:B:C or etc-keys
@@ -72,8 +78,10 @@ pub(super) struct Options {
     /// Requests a second, due at even intervals (open loop); without it, as fast as answered
     #[arg(long)]
     rate: Option<f64>,
+    /// Seconds that are measured
     #[arg(long, default_value_t = 5.0)]
     seconds: f64,
+    /// Seconds of asking before those that are measured
     #[arg(long, default_value_t = 0.5)]
     warm_up: f64,
     /// Parse every reply and check every byte of every value
@@ -85,6 +93,7 @@ pub(super) struct Options {
     /// Process of the server, to measure its CPU time
     #[arg(long)]
     pid: Option<u32>,
+    /// Number that keys and operations are drawn from: the same one asks the same requests again
     #[arg(long, default_value_t = 1)]
     seed: u64,
 }

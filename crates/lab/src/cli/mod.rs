@@ -4,6 +4,7 @@ mod crowd;
 mod difference;
 mod experiments;
 mod growth;
+mod list;
 mod load;
 mod null;
 mod reports;
@@ -19,7 +20,7 @@ use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
 
-use crate::LabError;
+use crate::{LabError, report};
 
 #[derive(Parser)]
 #[command(name = "dolium lab", about = "Measure stores from outside, as a user does")]
@@ -31,7 +32,7 @@ struct Lab {
 #[derive(Subcommand)]
 enum Command {
     /// Name every experiment
-    List(run::ListOptions),
+    List(list::Options),
     /// Run experiments and write a report
     Run(run::RunOptions),
     /// Write a run's report again from its results
@@ -96,6 +97,11 @@ where
             ExitCode::FAILURE
         }
     }
+}
+
+/// Fails before anything is measured where `write_json` would fail after it.
+fn may_write(path: &std::path::Path) -> Result<(), LabError> {
+    report::place::may_write(path)
 }
 
 /// Writes a result as JSON to a file.

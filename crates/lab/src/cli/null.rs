@@ -8,7 +8,7 @@ use clap::Args;
 use crate::LabError;
 use crate::generator::Target;
 use crate::null::{self, Counting, Engine, NullSpec};
-use crate::workload::{Mix, Operation, Protocol, wire};
+use crate::workload::{Operation, Protocol, wire};
 
 #[derive(Args)]
 pub(super) struct Options {
@@ -26,7 +26,7 @@ pub(super) struct Options {
     io_uring: bool,
     /// Operation whose good reply is sent: get or set
     #[arg(long = "op", default_value = "get")]
-    operation: Mix,
+    operation: Operation,
     /// resp or memcached
     #[arg(long, default_value = "resp")]
     protocol: Protocol,
@@ -46,26 +46,19 @@ pub(super) struct Options {
 
 impl Options {
     pub fn run(&self) -> Result<(), LabError> {
-        let operation = match &self.operation {
-            Mix::Get => Operation::Get,
-            Mix::Set => Operation::Set,
-            Mix::GetPerMille(_) | Mix::Recipe(_) => {
-                return Err(LabError::Options("a null server answers one operation".into()));
-            }
-        };
         let target = match (&self.unix, self.port) {
             (Some(path), _) => Target::Unix(path.clone()),
             (None, port) => Target::Tcp(SocketAddr::new(self.bind, port.unwrap_or_default())),
         };
         let engine = if self.io_uring { Engine::Uring } else { Engine::Epoll };
         let (protocol, key, value) = (self.protocol, self.key_bytes, self.value_bytes);
-        let mut spec = NullSpec::answering(engine, protocol, operation, key, value)?;
+        let mut spec = NullSpec::answering(engine, protocol, self.operation, key, value)?;
         spec.busy_ns = self.busy_ns;
         if self.count_bytes {
             let mut request = Vec::new();
             let asking =
                 wire::Asking { protocol, id: 0, key_bytes: key, value_bytes: value, ttl: 0 };
-            wire::push_request(&mut request, operation, asking);
+            wire::push_request(&mut request, self.operation, asking);
             spec.counting = Counting::Bytes(request.len());
         }
         null::serve(&spec, &target)

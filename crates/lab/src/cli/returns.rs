@@ -4,18 +4,20 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-use super::write_json;
+use super::{may_write, write_json};
 use crate::LabError;
 use crate::returns;
 
 #[derive(Args)]
 pub(super) struct Options {
-    #[arg(long)]
+    /// Write the times to this file, as JSON
+    #[arg(long, value_name = "FILE")]
     json: Option<PathBuf>,
 }
 
 impl Options {
     pub fn run(&self) -> Result<(), LabError> {
+        self.json.as_deref().map_or(Ok(()), may_write)?;
         println!("A byte through a pair of Unix sockets, ns a system call\n");
         println!("{:>22} {:>8} {:>8}", "functions to return", "ns", "more");
         println!("{}", "─".repeat(40));

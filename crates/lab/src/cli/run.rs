@@ -1,50 +1,21 @@
-//! `dolium lab list` and `run`: experiments by name.
+//! `dolium lab run`: experiments by name.
 
-use std::path::PathBuf;
+use std::fs;
+use std::io::IsTerminal;
+use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use clap::Args;
 
-use super::suite;
-use crate::experiment::{Kind, Length, STUDIES, catalogue};
-use crate::run::choice::Choice;
-use crate::run::live::{Live, duration, table};
+use super::suite::{self, Task};
+use crate::experiment::{Length, catalogue};
+use crate::run::choice::{self, Choice};
+use crate::run::lines::fold;
+use crate::run::live::{Live, table};
 use crate::run::results::Results;
 use crate::run::{self, Order};
 use crate::stores::Surroundings;
 use crate::{LabError, interrupt, report};
-
-#[derive(Args)]
-pub(super) struct ListOptions {
-    /// Print this experiment's file, to be copied and changed
-    #[arg(long, value_name = "NAME")]
-    show: Option<String>,
-}
-
-impl ListOptions {
-    pub fn run(&self) -> Result<(), LabError> {
-        if let Some(name) = &self.show {
-            let experiment = catalogue::find(name)?;
-            print!("{}", catalogue::text(&experiment.name).unwrap_or_default());
-            return Ok(());
-        }
-        let all = catalogue::all()?;
-        for study in STUDIES {
-            println!("{study}");
-            for experiment in all.iter().filter(|one| one.study == study) {
-                let stores = experiment.stores.len().max(1);
-                let quick = catalogue::seconds(experiment, Length::Quick, stores);
-                let takes = match experiment.kind {
-                    Kind::Load => format!("quick: {}", duration(quick)),
-                    _ => String::new(),
-                };
-                println!("  {:<22} {:<62} {takes}", experiment.name, experiment.title);
-            }
-        }
-        println!("\n`dolium lab run NAME... --quick` runs them; `--show NAME` prints a file.");
-        Ok(())
-    }
-}
 
 #[derive(Args)]
 pub(super) struct RunOptions {
@@ -73,10 +44,15 @@ pub(super) struct RunOptions {
     /// Multiply the number of keys
     #[arg(long, default_value_t = 1.0)]
     scale: f64,
-    /// Stores in place of the experiment's own, the one of interest first: dolium, redis, valkey,
-    /// memcached, null, external:HOST:PORT[:PROTOCOL]; redis#2 is a second one; dolium#old=FILE
-    /// another binary
-    #[arg(long, value_delimiter = ',')]
+    #[arg(
+        long,
+        value_delimiter = ',',
+        help = format!(
+            "Stores in place of the experiment's own, the one of interest first: {}; redis#2 is a \
+             second one; dolium#old=FILE another binary",
+            choice::names()
+        )
+    )]
     stores: Option<Vec<Choice>>,
     /// Repetitions in place of the experiment's own
     #[arg(long)]
@@ -131,11 +107,28 @@ impl RunOptions {
             experiment.load.seconds = self.seconds.unwrap_or(experiment.load.seconds);
         }
         let tasks = suite::tasks(experiments, length, self.scale, self.minutes);
+        let directory = self.out.clone().unwrap_or_else(default_directory);
+        let is_new = !directory.exists();
+        // Where the results go is tried before anything is measured: a slip there costs no hours.
+        if let Some(kept) = &self.keep {
+            let mut names = tasks.iter().flat_map(Task::names);
+            names.try_for_each(|name| report::place::prepare_kept(kept, name))?;
+        }
+        report::place::prepare(&directory)?;
+        let done = self.measure(tasks, length, &directory);
+        if is_new {
+            // Goes only if nothing was written into it.
+            let _ = fs::remove_dir(&directory);
+        }
+        done
+    }
+
+    /// Runs one task after another, and writes the report after each.
+    fn measure(&self, tasks: Vec<Task>, length: Length, directory: &Path) -> Result<(), LabError> {
         interrupt::install()?;
         let mut live = Live::new();
         let mut all = Vec::new();
         let mut problem = None;
-        let directory = self.out.clone().unwrap_or_else(default_directory);
         for task in tasks {
             if let (true, Some(kept)) = (self.resume, &self.keep)
                 && task.names().all(|name| report::is_kept(kept, name))
@@ -155,6 +148,13 @@ impl RunOptions {
             let around = Surroundings::new(false, 1, self.dolium.clone())?;
             let (results, error) = run::run(&order, around, &mut live)?;
             live.clear();
+            if let (true, Some(error)) = (results.points.is_empty(), &error)
+                && !matches!(error, LabError::Interrupted)
+            {
+                eprintln!("dolium lab: {name}: {error}");
+                problem = Some(LabError::Options(format!("{name} measured nothing")));
+                continue;
+            }
             let others = task.others.iter().map(|other| results.seen_as(other));
             let mut measured: Vec<Results> = others.collect();
             measured.insert(0, results);
@@ -166,7 +166,7 @@ impl RunOptions {
             }
             all.append(&mut measured);
             // Written after each experiment: a later one that fails takes nothing along.
-            report::write(&directory, &all)?;
+            report::write(directory, &all)?;
             match error {
                 None => {}
                 Some(LabError::Interrupted) => {
@@ -179,9 +179,9 @@ impl RunOptions {
                 }
             }
         }
-        if all.is_empty() {
+        if all.is_empty() && problem.is_none() {
             println!("all of them are kept already");
-        } else {
+        } else if !all.is_empty() {
             println!("\nreport: {}", directory.join("index.html").display());
         }
         problem.map_or(Ok(()), Err)
@@ -230,15 +230,37 @@ impl RunOptions {
 fn tell(results: &Results) {
     println!("\n{}: {}\n", results.experiment.name, results.experiment.title);
     print!("{}", table(results).unwrap_or_default());
+    let screen = std::io::stdout().is_terminal();
     for line in report::finding::sentences(results) {
-        println!("{line}");
+        println!("{}", fold(&line, screen));
     }
     for line in report::finding::warnings(results) {
-        println!("note: {line}");
+        println!("{}", fold(&format!("note: {line}"), screen));
     }
 }
 
 fn default_directory() -> PathBuf {
     let now = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs());
     PathBuf::from("lab-results").join(run::stamp(now))
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::Parser;
+
+    use super::super::{Command, Lab};
+
+    /// Hours were measured first. Spark has no part in this experiment: if it comes to that, it says so.
+    #[test]
+    fn a_directory_that_cannot_be_made_is_told_before_anything_is_measured() {
+        let below = std::env::current_exe().unwrap().join("report").display().to_string();
+        for (option, says) in [("--out", "make the directory"), ("--keep", "keep the results in")] {
+            let words = ["lab", "run", "zhang14-fig5", "--stores", "spark", option, &below];
+            let Command::Run(options) = Lab::try_parse_from(words).unwrap().command else {
+                panic!("{words:?} is another command");
+            };
+            let told = options.run().unwrap_err().to_string();
+            assert!(told.starts_with(&format!("could not {says} {below}: ")), "{told}");
+        }
+    }
 }

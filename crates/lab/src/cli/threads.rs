@@ -23,7 +23,7 @@ pub(super) struct Options {
 
 impl Options {
     pub fn run(&self) -> Result<(), LabError> {
-        let plan = self.turns.plan(&self.cells.operations, &self.cells.pipelines, ROUNDS)?;
+        let plan = self.turns.plan(&self.cells.operations, &self.cells.pipelines, ROUNDS);
         let plan = Plan { server_threads: self.threads, client_threads: self.threads, ..plan };
         let around = self.turns.surroundings(false, self.threads)?;
         self.turns.show(|say| threads::run(&plan, &around, say))

@@ -6,7 +6,7 @@ use std::time::Duration;
 use clap::{Args, ValueEnum};
 use serde::Serialize;
 
-use super::write_json;
+use super::{may_write, write_json};
 use crate::stores::{Store, Surroundings};
 use crate::trust::{generators, latency, verdicts};
 use crate::{LabError, interrupt};
@@ -53,8 +53,8 @@ pub(super) struct Options {
     /// Server of the verdicts; only null can be slowed
     #[arg(long, default_value = "null")]
     server: Store,
-    /// Write everything that was measured to this file
-    #[arg(long)]
+    /// Write everything that was measured to this file, as JSON
+    #[arg(long, value_name = "FILE")]
     json: Option<PathBuf>,
 }
 
@@ -67,6 +67,7 @@ struct Outcomes {
 
 impl Options {
     pub fn run(&self) -> Result<(), LabError> {
+        self.json.as_deref().map_or(Ok(()), may_write)?;
         interrupt::install()?;
         let mut outcomes = Outcomes::default();
         let ended = self.measure(&mut outcomes);

@@ -7,17 +7,19 @@ use clap::Args;
 use serde::Serialize;
 
 use super::experiments::Progress;
-use super::write_json;
+use super::{may_write, write_json};
 use crate::LabError;
 use crate::compare::{Idle, Plan};
 use crate::stores::{Store, Surroundings};
-use crate::workload::{Distribution, Mix, Operation};
+use crate::workload::{Distribution, Operation};
 
 /// Options of every experiment in which servers take turns: what is asked, how often, and where it goes.
 #[derive(Args)]
 pub(super) struct Turns {
+    /// Connections to each server, shared among the generator's threads
     #[arg(long = "conns", default_value_t = 50)]
     connections: usize,
+    /// Keys that are stored in each server first, and then asked for
     #[arg(long, default_value_t = 100_000)]
     keys: u32,
     /// Bytes of a key
@@ -45,13 +47,14 @@ pub(super) struct Turns {
     /// spin on cores of its own. If not given it sleeps over Unix sockets, and where it shares its cores
     #[arg(long, value_enum)]
     idle: Option<Idle>,
+    /// Number that keys and operations are drawn from: the same one asks the same requests again
     #[arg(long, default_value_t = 1)]
     seed: u64,
     /// The binary to serve Dolium with; this one if not given
     #[arg(long)]
     dolium: Option<PathBuf>,
-    /// Write everything that was measured to this file
-    #[arg(long)]
+    /// Write everything that was measured to this file, as JSON
+    #[arg(long, value_name = "FILE")]
     json: Option<PathBuf>,
 }
 
@@ -59,21 +62,14 @@ impl Turns {
     /// A plan for Dolium alone, over TCP, with a thread on either side.
     pub(super) fn plan(
         &self,
-        operations: &[Mix],
+        operations: &[Operation],
         pipelines: &[usize],
         rounds: usize,
-    ) -> Result<Plan, LabError> {
-        let operations = operations.iter().map(|mix| match mix {
-            Mix::Get => Ok(Operation::Get),
-            Mix::Set => Ok(Operation::Set),
-            Mix::GetPerMille(_) | Mix::Recipe(_) => {
-                Err(LabError::Options("a comparison takes get and set, one at a time".into()))
-            }
-        });
-        Ok(Plan {
+    ) -> Plan {
+        Plan {
             stores: vec![Store::Dolium],
             pipelines: pipelines.to_vec(),
-            operations: operations.collect::<Result<_, _>>()?,
+            operations: operations.to_vec(),
             connections: self.connections,
             keys: self.keys,
             key_bytes: self.key_bytes,
@@ -88,7 +84,7 @@ impl Turns {
             window_ms: self.window,
             verify: self.verify,
             seed: self.seed,
-        })
+        }
     }
 
     pub(super) fn surroundings(
@@ -112,6 +108,7 @@ pub(super) fn show<T: Display + Serialize>(
     json: Option<&Path>,
     run: impl FnOnce(&mut dyn FnMut(&str)) -> Result<T, LabError>,
 ) -> Result<(), LabError> {
+    json.map_or(Ok(()), may_write)?;
     let mut progress = Progress::new();
     let outcome = run(&mut |line| progress.show(line));
     progress.clear();
@@ -126,7 +123,22 @@ pub(super) struct Cells {
     /// Requests in one send
     #[arg(long, value_delimiter = ',', default_value = "1,10,50")]
     pub(super) pipelines: Vec<usize>,
-    /// get, set
+    /// Operations, measured one after the other: get, set or both
     #[arg(long = "ops", value_delimiter = ',', default_value = "get,set")]
-    pub(super) operations: Vec<Mix>,
+    pub(super) operations: Vec<Operation>,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_that_cannot_be_written_is_told_before_anything_is_measured() {
+        let below = std::env::current_exe().unwrap().join("results.json");
+        let told = show(Some(&below), |_| -> Result<String, LabError> {
+            panic!("measured for nothing");
+        });
+        let told = told.unwrap_err().to_string();
+        assert!(told.starts_with(&format!("could not write {}: ", below.display())), "{told}");
+    }
 }

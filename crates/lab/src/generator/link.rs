@@ -19,7 +19,8 @@ use rustix::net::{RecvFlags, SendAncillaryBuffer, SendFlags, recv, send, sendmsg
 use rustls::ClientConnection;
 
 use super::arrival::Arrivals;
-use super::tls::{CERTIFICATE_WANTED, Tls, why};
+use super::disagreement::{CERTIFICATE_WANTED, why};
+use super::tls::Tls;
 use crate::LabError;
 use crate::limits::HANDSHAKE;
 

@@ -13,6 +13,7 @@
 mod arrival;
 mod closed;
 mod connection;
+mod disagreement;
 mod idle;
 mod link;
 mod open;

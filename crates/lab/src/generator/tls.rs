@@ -1,4 +1,4 @@
-//! TLS as a client speaks it: whom it believes, what it shows, and why an agreement failed.
+//! TLS as a client speaks it: whom it believes, and what it shows. `disagreement.rs` says why it failed.
 //!
 //! ```text
 //!   --cacert FILE   servers that an authority of the file has signed, and those whose very
@@ -25,8 +25,8 @@ use rustls::pki_types::{CertificateDer, PrivateKeyDer, ServerName, UnixTime};
 use rustls::sign::CertifiedKey;
 use rustls::version::{TLS12, TLS13};
 use rustls::{
-    AlertDescription, CertificateError, ClientConfig, ClientConnection, DigitallySignedStruct,
-    Error, RootCertStore, SignatureScheme,
+    CertificateError, ClientConfig, ClientConnection, DigitallySignedStruct, Error, RootCertStore,
+    SignatureScheme,
 };
 
 use crate::LabError;
@@ -219,41 +219,3 @@ fn certificates(file: &Path) -> Result<Vec<CertificateDer<'static>>, LabError> {
     let read: Vec<_> = read.collect::<Result<_, _>>().map_err(|why| wrong(why.to_string()))?;
     if read.is_empty() { Err(wrong("there is none in it".into())) } else { Ok(read) }
 }
-
-/// What a user can do about `error`.
-pub(super) fn why(error: &Error) -> String {
-    use CertificateError::{BadSignature, NotValidForName, NotValidForNameContext, UnknownIssuer};
-    match error {
-        Error::InvalidCertificate(UnknownIssuer | BadSignature) => {
-            "no authority that is believed has signed the server's certificate; name its authority \
-             with --cacert FILE, or believe any server with --insecure"
-                .into()
-        }
-        Error::InvalidCertificate(NotValidForNameContext { presented, .. }) => format!(
-            "the server's certificate is for {}; say so with --sni NAME, or believe any server \
-             with --insecure",
-            presented.join(", ")
-        ),
-        Error::InvalidCertificate(NotValidForName) => {
-            "the server's certificate is for another name; say which with --sni NAME".into()
-        }
-        Error::InvalidCertificate(other) => {
-            format!(
-                "the server's certificate is not good ({other}); --insecure believes any server"
-            )
-        }
-        Error::InvalidMessage(_) => {
-            "the server answers, but not in TLS; ask at its TLS port, or without --tls".into()
-        }
-        Error::PeerIncompatible(other) => {
-            format!("the server has no version or cipher of TLS 1.2 and 1.3 in common ({other:?})")
-        }
-        Error::AlertReceived(AlertDescription::CertificateRequired) => CERTIFICATE_WANTED.into(),
-        Error::AlertReceived(other) => format!("the server refused with the alert {other:?}"),
-        other => other.to_string(),
-    }
-}
-
-/// Said of a server that wants to see a certificate.
-pub(super) const CERTIFICATE_WANTED: &str =
-    "the server wants to see a certificate; show one with --cert FILE and --cert-key FILE";

@@ -14,6 +14,7 @@ pub mod finding;
 mod keep;
 pub mod markdown;
 mod page;
+pub mod place;
 pub mod scale;
 pub mod svg;
 
@@ -35,9 +36,7 @@ const PAGE: &str = "index.html";
 
 /// Writes everything of a run into a directory; returns the page's place.
 pub fn write(directory: &Path, all: &[Results]) -> Result<PathBuf, LabError> {
-    fs::create_dir_all(directory).map_err(|error| {
-        LabError::system(format!("make the directory {}", directory.display()), error)
-    })?;
+    place::make(directory)?;
     for results in all {
         let name = &results.experiment.name;
         save(&directory.join(format!("{name}.json")), &json(results)?)?;
@@ -96,8 +95,7 @@ pub fn is_kept(directory: &Path, name: &str) -> bool {
 
 /// Keeps a run's raw data compressed, one file an experiment; `read` takes them as they are.
 pub fn keep(directory: &Path, all: &[Results]) -> Result<(), LabError> {
-    let doing = || format!("keep the results in {}", directory.display());
-    let failed = |error| LabError::system(doing(), error);
+    let failed = |error| place::not_kept(directory, error);
     fs::create_dir_all(directory).map_err(failed)?;
     for results in all {
         let name = format!("{}{PACKED}", results.experiment.name);

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::str::FromStr;
 
 use crate::LabError;
-use crate::stores::Store;
+use crate::stores::{self, Store};
 
 /// A store under a label of its own.
 #[derive(Clone, Debug)]
@@ -29,6 +29,19 @@ pub enum Player {
     RedisLua,
 }
 
+/// Those that are no servers.
+const PROGRAMS: [(&str, Player); 4] = [
+    ("dolium-attached", Player::Attached),
+    ("ems", Player::Ems),
+    ("spark", Player::Spark),
+    ("redis-lua", Player::RedisLua),
+];
+
+/// All names that an experiment takes, for help and errors.
+pub fn names() -> String {
+    stores::names(&PROGRAMS.map(|(name, _)| name))
+}
+
 impl FromStr for Choice {
     type Err = LabError;
 
@@ -39,12 +52,9 @@ impl FromStr for Choice {
             None => (text, None),
         };
         let (store, _) = name.split_once('#').unwrap_or((name, ""));
-        let player = match store {
-            "dolium-attached" => Player::Attached,
-            "ems" => Player::Ems,
-            "spark" => Player::Spark,
-            "redis-lua" => Player::RedisLua,
-            other => Player::Store(other.parse()?),
+        let player = match PROGRAMS.into_iter().find(|(name, _)| *name == store) {
+            Some((_, player)) => player,
+            None => Player::Store(Store::named(store, &PROGRAMS.map(|(name, _)| name))?),
         };
         let dolium = matches!(
             player,
@@ -78,6 +88,23 @@ mod tests {
         let old: Choice = "dolium#old=/tmp/dolium".parse().unwrap();
         assert_eq!(old.binary, Some(PathBuf::from("/tmp/dolium")));
         assert!("redis=/tmp/redis".parse::<Choice>().is_err());
-        assert!("cassandra".parse::<Choice>().is_err());
+    }
+
+    /// The help of `lab run` and the error say the same names, and the page on the lab has them all.
+    #[test]
+    fn every_name_that_is_offered_is_taken_and_documented() {
+        let error = "cassandra".parse::<Choice>().unwrap_err().to_string();
+        assert!(error.contains(&names()), "{error}");
+        let page = include_str!("../../../../docs/lab.md");
+        let offered = names();
+        let (named, place) = offered.split_once(" and ").unwrap();
+        assert_eq!(place, "external:HOST:PORT[:PROTOCOL]");
+        for name in named.split(", ") {
+            assert!(name.parse::<Choice>().is_ok(), "{name} is offered and not taken");
+            assert!(page.contains(&format!("`{name}`")), "docs/lab.md does not know {name}");
+        }
+        for name in ["dolium-memcached", "null-uring", "dolium-attached", "ems", "redis-lua"] {
+            assert!(named.split(", ").any(|one| one == name), "{name} is not offered: {named}");
+        }
     }
 }

@@ -5,6 +5,7 @@ use std::io::{IsTerminal, Write};
 use std::time::Instant;
 
 use super::figures;
+use super::lines::fold;
 use super::results::Results;
 use crate::statistics::median;
 
@@ -76,7 +77,7 @@ impl Live {
     /// A line that stays.
     pub fn say(&mut self, line: &str) {
         self.clear();
-        eprintln!("{line}");
+        eprintln!("{}", fold(line, self.terminal));
     }
 
     /// Takes the moving part off the screen.

@@ -3,7 +3,7 @@
 //! ```text
 //! figures.rs  names of figures          results.rs  what is kept
 //! choice.rs   which stores              servers.rs  their processes
-//! visit.rs    one measurement           live.rs     what a user sees meanwhile
+//! visit.rs    one measurement           live.rs     what a user sees meanwhile, in lines.rs
 //! load.rs ... one file for each kind of experiment
 //! ```
 
@@ -13,11 +13,13 @@ mod ems;
 pub mod figures;
 mod fill;
 mod hits;
+pub mod lines;
 pub mod live;
 mod load;
 mod lookup;
 mod misses;
 mod mixed;
+mod nothing;
 mod pagerank;
 mod program;
 mod records;
@@ -106,6 +108,10 @@ pub fn run(
     };
     let mut stage = Stage { results: &mut results, around, choices, live };
     stage.invite();
+    if stage.choices.is_empty() && stage.results.experiment.kind != Kind::Misses {
+        let nobody = nothing::why(&order.experiment, &results);
+        return Ok((results, Some(nobody)));
+    }
     stage.look_at_namespaces();
     let done = match stage.results.experiment.kind {
         Kind::Load | Kind::Quality | Kind::Program => load::run(&mut stage),
@@ -120,7 +126,9 @@ pub fn run(
     results.noise.push(Noise::measure(NOISE));
     results.seconds = begun.elapsed().as_secs_f64();
     results.interrupted = done.is_err();
-    Ok((results, done.err()))
+    // Whoever was invited may have gone since.
+    let empty = results.points.is_empty().then(|| nothing::why(&order.experiment, &results));
+    Ok((results, done.err().or(empty)))
 }
 
 impl Stage<'_> {

@@ -56,7 +56,25 @@ const NAMED: [Store; 7] = [
     Store::NullUring,
 ];
 
+/// The names that a user can give, for help and errors; who asks may know `others` besides.
+pub fn names(others: &[&str]) -> String {
+    let named = NAMED.map(Store::name);
+    let all = [&named[..], others].concat();
+    format!("{} and external:HOST:PORT[:PROTOCOL]", all.join(", "))
+}
+
 impl Store {
+    /// The store of that name. An error names the `others` too, which are not for this function.
+    pub fn named(text: &str, others: &[&str]) -> Result<Self, LabError> {
+        if let Some(place) = text.strip_prefix("external:") {
+            return external(place);
+        }
+        NAMED.into_iter().find(|store| store.name() == text).ok_or_else(|| {
+            let known = names(others);
+            LabError::Options(format!("unknown store {text:?}: the lab knows {known}"))
+        })
+    }
+
     /// It runs already, on whatever cores.
     pub fn is_external(self) -> bool {
         matches!(self, Self::External { .. })
@@ -118,15 +136,7 @@ impl FromStr for Store {
     type Err = LabError;
 
     fn from_str(text: &str) -> Result<Self, LabError> {
-        if let Some(place) = text.strip_prefix("external:") {
-            return external(place);
-        }
-        NAMED.into_iter().find(|store| store.name() == text).ok_or_else(|| {
-            let names = NAMED.map(Self::name).join(", ");
-            LabError::Options(format!(
-                "unknown store {text:?}: the lab knows {names} and external:HOST:PORT[:PROTOCOL]"
-            ))
-        })
+        Self::named(text, &[])
     }
 }
 

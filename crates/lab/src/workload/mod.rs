@@ -30,6 +30,19 @@ pub enum Operation {
     Other,
 }
 
+impl FromStr for Operation {
+    type Err = LabError;
+
+    /// One that a user can ask for by itself.
+    fn from_str(text: &str) -> Result<Self, LabError> {
+        match text {
+            "get" => Ok(Self::Get),
+            "set" => Ok(Self::Set),
+            other => Err(LabError::Options(format!("unknown operation {other:?}: use get or set"))),
+        }
+    }
+}
+
 /// Which operations a run is made of.
 #[derive(Clone, PartialEq, Debug, Serialize)]
 #[serde(rename_all = "lowercase")]
