@@ -1,7 +1,9 @@
 //! Checks of the source tree that the compiler does not make: which crate may use which, that each
-//! file says what it is, which calls a crate must not make, and what must not be left in a commit.
+//! file says what it is, which calls a crate must not make, what must not be left in a commit, and
+//! that the list of decisions names them all.
 
 mod banned;
+mod decisions;
 mod edges;
 mod headers;
 mod leftovers;
@@ -20,11 +22,12 @@ pub struct Source {
 pub fn check() -> Result<Tally> {
     let sources = sources(&paths::root())?;
     let mut tally = Tally::default();
-    let checks: [(&str, Vec<String>); 4] = [
+    let checks: [(&str, Vec<String>); 5] = [
         ("crate edges", edges::check(&sources)?),
         ("file headers", headers::check(&sources)),
         ("banned calls", banned::check(&sources)),
         ("leftovers", leftovers::check(&sources)),
+        ("list of decisions", decisions::check(&sources)),
     ];
     for (name, findings) in checks {
         let outcome = if findings.is_empty() { Ok(()) } else { Err(findings.join("\n")) };
