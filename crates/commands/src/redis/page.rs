@@ -24,7 +24,7 @@ pub fn page() -> String {
          Made from the rows in `crates/commands/src/redis/table/`; \
          `DOLIUM_WRITE_PAGES=1 cargo test -p dolium-commands` writes it anew.\n\n\
          Arity counts the name; a negative number is the least. Since: the version of Redis in \
-         which the command appeared.\n",
+         which the command appeared (–: Redis has none).\n",
     );
     for (group, title) in GROUPS {
         // Writing to a string cannot fail.
@@ -56,7 +56,7 @@ fn write_row(page: &mut String, row: &Row) {
         row.complexity,
         names(row.flags, &flag::NAMES, ""),
         names(row.categories, &category::NAMES, "@"),
-        row.since,
+        if row.name.starts_with("dolium") { "–" } else { row.since },
     );
 }
 
