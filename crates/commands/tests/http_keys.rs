@@ -66,12 +66,14 @@ impl Web {
     }
 
     fn get(&mut self, path: &str) -> (u16, String, String) {
-        self.send(&format!("GET {path} HTTP/1.1\r\n\r\n"))
+        self.send(&format!("GET {path} HTTP/1.1\r\nHost: x\r\n\r\n"))
     }
 
     fn put(&mut self, path: &str, headers: &str, body: &str) -> (u16, String, String) {
         let len = body.len();
-        self.send(&format!("PUT {path} HTTP/1.1\r\nContent-Length: {len}\r\n{headers}\r\n{body}"))
+        self.send(&format!(
+            "PUT {path} HTTP/1.1\r\nHost: x\r\nContent-Length: {len}\r\n{headers}\r\n{body}"
+        ))
     }
 }
 
@@ -93,12 +95,12 @@ fn a_value_comes_and_goes() {
     {
         assert!(head.contains(line), "{line} in {head}");
     }
-    let (status, head, body) = web.send("HEAD /keys/a HTTP/1.1\r\n\r\n");
+    let (status, head, body) = web.send("HEAD /keys/a HTTP/1.1\r\nHost: x\r\n\r\n");
     assert_eq!((status, body.as_str()), (200, ""));
     assert!(head.contains("Content-Length: 6"), "{head}");
-    assert_eq!(web.send("DELETE /keys/a HTTP/1.1\r\n\r\n").0, 204);
-    assert_eq!(web.send("DELETE /keys/a HTTP/1.1\r\n\r\n").0, 404);
-    assert_eq!(web.send("HEAD /keys/a HTTP/1.1\r\n\r\n").2, "");
+    assert_eq!(web.send("DELETE /keys/a HTTP/1.1\r\nHost: x\r\n\r\n").0, 204);
+    assert_eq!(web.send("DELETE /keys/a HTTP/1.1\r\nHost: x\r\n\r\n").0, 404);
+    assert_eq!(web.send("HEAD /keys/a HTTP/1.1\r\nHost: x\r\n\r\n").2, "");
 }
 
 #[test]
@@ -139,7 +141,7 @@ fn conditions_compare_tags() {
     assert_eq!(web.put("/keys/a", "If-None-Match: *\r\n", "2").0, 412);
     assert_eq!(tag_of(&web.get("/keys/a").1), first);
     let (status, head, body) =
-        web.send(&format!("GET /keys/a HTTP/1.1\r\nIf-None-Match: {first}\r\n\r\n"));
+        web.send(&format!("GET /keys/a HTTP/1.1\r\nHost: x\r\nIf-None-Match: {first}\r\n\r\n"));
     assert_eq!((status, body.as_str()), (304, ""));
     assert_eq!(tag_of(&head), first);
     let (status, head, _) = web.put("/keys/a", &format!("If-Match: {first}\r\n"), "2");
@@ -148,7 +150,7 @@ fn conditions_compare_tags() {
     assert_ne!(first, second);
     assert_eq!(web.put("/keys/a", &format!("If-Match: {first}\r\n"), "3").0, 412);
     assert_eq!(web.put("/keys/a", "", "4").0, 204);
-    let stale = format!("DELETE /keys/a HTTP/1.1\r\nIf-Match: {second}\r\n\r\n");
+    let stale = format!("DELETE /keys/a HTTP/1.1\r\nHost: x\r\nIf-Match: {second}\r\n\r\n");
     assert_eq!(web.send(&stale).0, 412);
     assert_eq!(web.get("/keys/a").2, "4");
 }
@@ -156,7 +158,7 @@ fn conditions_compare_tags() {
 #[test]
 fn a_body_in_chunks_is_one_value() {
     let mut web = Web::new();
-    let chunked = "PUT /keys/a HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n\
+    let chunked = "PUT /keys/a HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n\
                    3\r\nabc\r\n2\r\nde\r\n0\r\n\r\n";
     assert_eq!(web.send(chunked).0, 201);
     assert_eq!(web.get("/keys/a").2, "abcde");
@@ -176,7 +178,7 @@ fn what_does_not_fit_is_refused() {
 #[test]
 fn methods_are_named_where_another_is_used() {
     let mut web = Web::new();
-    let (status, head, _) = web.send("POST /keys/a HTTP/1.1\r\n\r\n");
+    let (status, head, _) = web.send("POST /keys/a HTTP/1.1\r\nHost: x\r\n\r\n");
     assert_eq!(status, 405);
     assert!(head.contains("Allow: GET, HEAD, PUT, DELETE"), "{head}");
     assert_eq!(web.put("/metrics", "", "x").0, 405);
@@ -204,7 +206,7 @@ fn a_password_guards_all_but_health() {
     assert_eq!(web.get("/elsewhere").0, 401);
     assert_eq!(web.get("/healthz").0, 200);
     let with = |web: &mut Web, value: &str| {
-        web.send(&format!("GET /keys/a HTTP/1.1\r\nAuthorization: {value}\r\n\r\n")).0
+        web.send(&format!("GET /keys/a HTTP/1.1\r\nHost: x\r\nAuthorization: {value}\r\n\r\n")).0
     };
     assert_eq!(with(&mut web, "Bearer secret"), 404);
     assert_eq!(with(&mut web, "Bearer wrong"), 401);

@@ -47,21 +47,24 @@ fn hear(stream: &[u8], cuts: impl IntoIterator<Item = usize>) -> Vec<String> {
 #[test]
 fn requests_are_read_whole_and_in_pieces() {
     for (stream, expected) in [
-        ("GET / HTTP/1.1\r\n\r\n", &["Get /  keep=true"][..]),
+        ("GET / HTTP/1.1\r\nHost: x\r\n\r\n", &["Get /  keep=true"][..]),
         ("\r\nGET /a?b=c HTTP/1.0\r\n\r\n", &["Get /a  keep=false"]),
         ("GET / HTTP/1.0\r\nConnection: Keep-Alive\r\n\r\n", &["Get /  keep=true"]),
-        ("GET / HTTP/1.1\nconnection: x, close\n\n", &["Get /  keep=false"]),
+        ("GET / HTTP/1.1\nhost: x\nconnection: x, close\n\n", &["Get /  keep=false"]),
         (
-            "PUT /keys/a%20b HTTP/1.1\r\nHost: x\r\nContent-Length: 5\r\n\r\nva\r\nlHEAD / HTTP/1.1\r\n\r\n",
+            "PUT /keys/a%20b HTTP/1.1\r\nHost: x\r\nContent-Length: 5\r\n\r\nva\r\nlHEAD / HTTP/1.1\r\nHost: x\r\n\r\n",
             &["Put /keys/a%20b va\\r\\nl keep=true", "Head /  keep=true"],
         ),
         (
-            "PUT /k HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n6;x=1\r\n world\r\n0\r\nA: b\r\n\r\nDELETE /k HTTP/1.1\r\n\r\n",
+            "PUT /k HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n6;x=1\r\n world\r\n0\r\nA: b\r\n\r\nDELETE /k HTTP/1.1\r\nHost: x\r\n\r\n",
             &["Put /k hello world keep=true", "Delete /k  keep=true"],
         ),
-        ("PUT /k HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n", &["Put /k  keep=true"]),
-        ("OPTIONS * HTTP/1.1\r\n\r\n", &["Options *  keep=true"]),
-        ("BREW /pot HTTP/1.1\r\n\r\n", &["Other /pot  keep=true"]),
+        (
+            "PUT /k HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n",
+            &["Put /k  keep=true"],
+        ),
+        ("OPTIONS * HTTP/1.1\r\nHost: x\r\n\r\n", &["Options *  keep=true"]),
+        ("BREW /pot HTTP/1.1\r\nHost: x\r\n\r\n", &["Other /pot  keep=true"]),
     ] {
         assert_eq!(hear(stream.as_bytes(), []), expected, "{stream:?}");
         assert_eq!(hear(stream.as_bytes(), 0..stream.len()), expected, "{stream:?}");
@@ -70,13 +73,13 @@ fn requests_are_read_whole_and_in_pieces() {
 
 #[test]
 fn what_cannot_be_read_safely_is_refused() {
-    let head = |lines: &str| format!("PUT /k HTTP/1.1\r\n{lines}\r\n\r\n");
+    let head = |lines: &str| format!("PUT /k HTTP/1.1\r\nHost: x\r\n{lines}\r\n\r\n");
     for (stream, expected) in [
         ("hello\r\n\r\n".to_string(), "400 Malformed"),
         ("GET /\r\n\r\n".to_string(), "400 Malformed"),
         ("GET / HTTP/2.0\r\n\r\n".to_string(), "505 UnknownVersion"),
         ("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n".to_string(), "505 UnknownVersion"),
-        ("GET http://x/ HTTP/1.1\r\n\r\n".to_string(), "400 BadTarget"),
+        ("GET http://x/ HTTP/1.1\r\nHost: x\r\n\r\n".to_string(), "400 BadTarget"),
         ("\r\n".repeat(5), "400 Malformed"),
         (head("Content-Length: x"), "400 BadContentLength"),
         (head("Content-Length: +1"), "400 BadContentLength"),
@@ -106,6 +109,21 @@ fn what_cannot_be_read_safely_is_refused() {
 }
 
 #[test]
+fn a_request_names_one_host() {
+    for (head, expected) in [
+        ("GET / HTTP/1.1\r\nHost: x:8379\r\n\r\n", "Get /  keep=true"),
+        ("GET / HTTP/1.1\r\nhOST:\r\n\r\n", "Get /  keep=true"),
+        ("GET / HTTP/1.0\r\n\r\n", "Get /  keep=false"),
+        ("GET / HTTP/1.1\r\n\r\n", "400 BadHost"),
+        ("GET / HTTP/1.1\r\nHost: x\r\nHost: x\r\n\r\n", "400 BadHost"),
+        ("GET / HTTP/1.0\r\nHost: x\r\nHost: y\r\n\r\n", "400 BadHost"),
+        ("GET / HTTP/1.1\r\nHost: a b/c@\r\n\r\n", "400 BadHost"),
+    ] {
+        assert_eq!(hear(head.as_bytes(), []), [expected], "{head:?}");
+    }
+}
+
+#[test]
 fn headers_are_found_in_any_case() {
     let stream =
         b"\r\nGET /k?x=1&y HTTP/1.1\r\nHost:  example \r\nX-TTL: 5\r\nx-ttl: 6\r\nEmpty:\r\n\r\n";
@@ -124,7 +142,7 @@ fn headers_are_found_in_any_case() {
 
 #[test]
 fn a_client_that_waits_is_asked_for_its_body_once() {
-    let head = b"PUT /k HTTP/1.1\r\nExpect: 100-continue\r\nContent-Length: 5\r\n\r\n";
+    let head = b"PUT /k HTTP/1.1\r\nHost: x\r\nExpect: 100-continue\r\nContent-Length: 5\r\n\r\n";
     let mut state = ParseState::new();
     let need_at_least = head.len() + 5;
     for send_continue in [true, false] {
@@ -145,8 +163,9 @@ fn a_client_that_waits_is_asked_for_its_body_once() {
 #[test]
 fn a_body_in_one_chunk_is_one_slice() {
     let body_of = |chunks: &str| {
-        let stream =
-            format!("PUT / HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n{chunks}0\r\n\r\n");
+        let stream = format!(
+            "PUT / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n{chunks}0\r\n\r\n"
+        );
         match parse(stream.as_bytes(), &LIMITS, &mut ParseState::new()) {
             Parsed::Complete { request, .. } => request.body.as_slice().map(<[u8]>::to_vec),
             other => panic!("{other:?}"),
@@ -192,8 +211,9 @@ proptest! {
     fn any_stream_is_understood_the_same_at_any_cut(
         pieces in prop::collection::vec(
             prop::sample::select(vec![
-                "GET /a HTTP/1.1\r\n", "PUT /k HTTP/1.1\r\nContent-Length: 5\r\n\r\n",
-                "PUT /k HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n", "5\r\nhello\r\n",
+                "GET /a HTTP/1.1\r\n", "Host: x\r\n",
+                "PUT /k HTTP/1.1\r\nHost: x\r\nContent-Length: 5\r\n\r\n",
+                "PUT /k HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n", "5\r\nhello\r\n",
                 "0\r\n\r\n", "hello", "\r\n", "\r\n", "\n", "\r", "Connection: close\r\n", ": ",
                 "Content-Length: 2\r\n", "a", "\0",
             ]),

@@ -267,10 +267,10 @@ fn memcache_requests() {
 fn http_requests() {
     let seeds = [
         &b"GET /keys/a HTTP/1.1\r\nHost: x\r\n\r\n"[..],
-        b"PUT /keys/a%20b?x=1 HTTP/1.1\r\nContent-Length: 5\r\nX-TTL: 10\r\n\r\nhello",
-        b"PUT /k HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n3;a=b\r\nabc\r\n0\r\nT: r\r\n\r\n",
+        b"PUT /keys/a%20b?x=1 HTTP/1.1\r\nHost: x\r\nContent-Length: 5\r\nX-TTL: 10\r\n\r\nhello",
+        b"PUT /k HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n3;a=b\r\nabc\r\n0\r\nT: r\r\n\r\n",
         b"DELETE /k HTTP/1.0\r\nConnection: keep-alive\r\n\r\n",
-        b"HEAD /k HTTP/1.1\r\nExpect: 100-continue\r\nContent-Length: 0\r\n\r\n",
+        b"HEAD /k HTTP/1.1\r\nHost: x\r\nExpect: 100-continue\r\nContent-Length: 0\r\n\r\n",
     ];
     let dictionary = [
         &b"\r\n"[..],

@@ -9,6 +9,8 @@ pub enum HttpError {
     Malformed,
     /// The target is neither a path nor `*`.
     BadTarget,
+    /// Of HTTP/1.1 and without `Host`, or with two, or with one that names no host.
+    BadHost,
     /// The head has no end within the limit.
     HeadTooLarge,
     /// The body is longer than the limit.
@@ -28,7 +30,8 @@ pub enum HttpError {
 impl HttpError {
     pub fn status(self) -> u16 {
         match self {
-            Self::Malformed | Self::BadTarget | Self::BadContentLength | Self::BadChunk => 400,
+            Self::Malformed | Self::BadTarget | Self::BadHost => 400,
+            Self::BadContentLength | Self::BadChunk => 400,
             Self::BodyTooLarge => 413,
             Self::UnknownExpectation => 417,
             Self::HeadTooLarge => 431,
@@ -51,6 +54,7 @@ impl std::fmt::Display for HttpError {
         f.write_str(match self {
             Self::Malformed => "The request is not HTTP/1.1",
             Self::BadTarget => "The request's target must be a path such as /keys/NAME",
+            Self::BadHost => "An HTTP/1.1 request must have one Host header, which names a host",
             Self::HeadTooLarge => "The request's headers are too long",
             Self::BodyTooLarge => "The request's body is longer than a value may be",
             Self::BadContentLength => {

@@ -9,8 +9,10 @@
 
 mod body;
 mod error;
+mod meaning;
 mod parse;
 mod path;
+mod target;
 mod write;
 
 pub use body::Body;

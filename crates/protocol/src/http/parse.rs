@@ -2,8 +2,8 @@
 
 use super::body::{Body, ChunkState, Chunks, walk};
 use super::error::HttpError;
+use super::meaning::{BodyForm, Meaning};
 use crate::limits::*;
-use crate::number::parse_digits;
 use memchr::memchr;
 
 /// What a client may send.
@@ -219,63 +219,4 @@ fn head_end(input: &[u8], searched: &mut usize) -> Result<Option<usize>, HttpErr
     let rest = &within[from.min(within.len())..];
     *searched = if rest.first() == Some(&b'\n') { from } else { within.len() };
     Ok(None)
-}
-
-#[derive(Debug, Clone, Copy)]
-enum BodyForm {
-    Length(u64),
-    Chunked,
-}
-
-/// What the headers say about the body and the connection.
-#[derive(Debug, Clone, Copy)]
-struct Meaning {
-    body: BodyForm,
-    keep_alive: bool,
-    expects_continue: bool,
-}
-
-impl Meaning {
-    fn of(headers: &[httparse::Header<'_>], is_1_1: bool) -> Result<Self, HttpError> {
-        let mut length = None;
-        let mut chunked = false;
-        let mut keep_alive = is_1_1;
-        let mut expects_continue = false;
-        for header in headers {
-            let value = header.value.trim_ascii();
-            if header.name.eq_ignore_ascii_case("content-length") {
-                let len = parse_digits(value).ok_or(HttpError::BadContentLength)?;
-                if length.is_some_and(|other| other != len) {
-                    return Err(HttpError::BadContentLength);
-                }
-                length = Some(len);
-            } else if header.name.eq_ignore_ascii_case("transfer-encoding") {
-                if chunked || !value.eq_ignore_ascii_case(b"chunked") {
-                    return Err(HttpError::UnknownEncoding);
-                }
-                chunked = true;
-            } else if header.name.eq_ignore_ascii_case("connection") {
-                for option in value.split(|byte| *byte == b',') {
-                    let option = option.trim_ascii();
-                    if option.eq_ignore_ascii_case(b"close") {
-                        keep_alive = false;
-                    } else if option.eq_ignore_ascii_case(b"keep-alive") && !is_1_1 {
-                        keep_alive = true;
-                    }
-                }
-            } else if header.name.eq_ignore_ascii_case("expect") {
-                if !value.eq_ignore_ascii_case(b"100-continue") {
-                    return Err(HttpError::UnknownExpectation);
-                }
-                expects_continue = is_1_1;
-            }
-        }
-        let body = match (length, chunked) {
-            (Some(_), true) => return Err(HttpError::BadContentLength),
-            (None, true) if !is_1_1 => return Err(HttpError::UnknownEncoding),
-            (None, true) => BodyForm::Chunked,
-            (length, false) => BodyForm::Length(length.unwrap_or(0)),
-        };
-        Ok(Self { body, keep_alive, expects_continue })
-    }
 }

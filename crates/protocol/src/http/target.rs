@@ -1,0 +1,88 @@
+//! Whom and what a request names.
+//!
+//! ```text
+//!   Host: example.org:8379        a name, an IPv4 address or an [IPv6 address], and perhaps a port
+//! ```
+
+use memchr::memchr;
+
+/// Whether this is a host with or without a port (RFC 3986, 3.2.2 and 3.2.3). Nobody is looked up
+/// by it; a user's name in front, a path behind or a blank within would be another's idea of a host.
+pub(super) fn is_authority(text: &[u8]) -> bool {
+    let (host, port) = match text {
+        [b'[', rest @ ..] => match memchr(b']', rest) {
+            Some(end) if end > 0 && rest[..end].iter().all(|b| is_in_address(*b)) => {
+                (&rest[..end], &rest[end + 1..])
+            }
+            _ => return false,
+        },
+        _ => text.split_at(memchr(b':', text).unwrap_or(text.len())),
+    };
+    let port_is_sound = match port {
+        [] => true,
+        [b':', digits @ ..] => digits.iter().all(u8::is_ascii_digit),
+        _ => false,
+    };
+    port_is_sound && !host.is_empty() && (text[0] == b'[' || is_name(host))
+}
+
+/// Letters, digits, the marks that a name may have, and bytes written as `%HH`.
+fn is_name(mut text: &[u8]) -> bool {
+    while let [first, rest @ ..] = text {
+        text = match (first, rest) {
+            (b'%', [high, low, rest @ ..]) if [high, low].iter().all(|b| b.is_ascii_hexdigit()) => {
+                rest
+            }
+            (b'-' | b'.' | b'_' | b'~' | b'!' | b'$' | b'&' | b'\'' | b'(' | b')', _) => rest,
+            (b'*' | b'+' | b',' | b';' | b'=', _) => rest,
+            (byte, _) if byte.is_ascii_alphanumeric() => rest,
+            _ => return false,
+        };
+    }
+    true
+}
+
+/// IPv6, a later address (`v1.x`), and the zone that some clients leave in it.
+fn is_in_address(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric() || b":.%-_~".contains(&byte)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn hosts_are_told_from_other_texts() {
+        for host in [
+            "localhost",
+            "x:8379",
+            "10.0.0.1:80",
+            "[::1]",
+            "[fe80::1%25eth0]:8379",
+            "a_b.example.",
+            "b%C3%BCcher.example",
+            "x:",
+        ] {
+            assert!(is_authority(host.as_bytes()), "{host}");
+        }
+        for text in [
+            "",
+            ":80",
+            "a b",
+            "a/b",
+            "user@x",
+            "x:80:80",
+            "x:port",
+            "[::1",
+            "[]",
+            "[::1]x",
+            "x%2",
+            "a\\b",
+            "<x>",
+            "http://x",
+            "b\u{fc}cher",
+        ] {
+            assert!(!is_authority(text.as_bytes()), "{text}");
+        }
+    }
+}
