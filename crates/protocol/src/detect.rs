@@ -4,6 +4,7 @@
 //!   *...                      RESP
 //!   0x80...                   Memcached binary
 //!   GET /path HTTP/1.1        HTTP: a method, a path, and `HTTP/` at the first line's end
+//!   GET http://x/ HTTP/1.1    HTTP, as to a proxy
 //!   mg key v                  Memcached: a command that only it has
 //!   incr key 5                Memcached: Redis' INCR takes no amount
 //!   PING                      Redis: Memcached's commands are lower case
@@ -153,11 +154,21 @@ pub fn detect_memcached(first: u8) -> Protocol {
     }
 }
 
-/// Whether ` /path HTTP/1.1` follows a method. `GET /key` alone is a Redis inline command.
+/// Whether ` /path HTTP/1.1` or ` http://host/path HTTP/1.1` follows a method. `GET /key` alone is a
+/// Redis inline command, and so is `GET http://x`.
 fn http_request_line(rest: &[u8]) -> Option<bool> {
     match rest {
         [b' '] => return None,
         [b' ', b'/' | b'*', ..] => {}
+        [b' ', target @ ..] => {
+            let begins = |scheme: &[u8]| {
+                let len = target.len().min(scheme.len());
+                target[..len].eq_ignore_ascii_case(&scheme[..len])
+            };
+            if !begins(b"http://") && !begins(b"https://") {
+                return Some(false);
+            }
+        }
         _ => return Some(false),
     }
     match line(rest) {
@@ -193,6 +204,8 @@ mod tests {
                 (b"DELETE /keys/a HTTP/1.0\r\n", Http),
                 (b"OPTIONS * HTTP/1.1\r\n", Http),
                 (b"HEAD /metrics HTTP/1.1\r\n", Http),
+                (b"GET http://x/keys/a HTTP/1.1\r\n", Http),
+                (b"PUT HTTPS://x/keys/a HTTP/1.1\r\n", Http),
                 (b"PRI * HTTP/2.0\r\n", Http),
                 (b"mg key v\r\n", MemcacheText),
                 (b"mn\r\n", MemcacheText),
@@ -237,13 +250,17 @@ mod tests {
         assert_eq!(detect(b"PING\r\n", M), Is(Resp));
         assert_eq!(detect(b"SET k v\r\n", M), Is(Resp));
         assert_eq!(detect(b"GET /k\r\n", R), Is(Resp), "a key that begins with a slash");
+        assert_eq!(detect(b"GET http://x/\r\n", R), Is(Resp), "a key that is a link");
+        assert_eq!(detect(b"GET hello", R), Is(Resp), "decided before the line's end");
         assert_eq!(detect(b"GET /k\r\n", H), Is(Http));
         assert_eq!(detect(b"GET k\r\n", R), Is(Resp));
     }
 
     #[test]
     fn waits_only_while_more_bytes_could_decide() {
-        for input in [&b""[..], b"G", b"GET", b"GET ", b"GET /keys/a HTT", b"incr k", b"ge"] {
+        for input in
+            [&b""[..], b"G", b"GET", b"GET ", b"GET /keys/a HTT", b"GET ht", b"incr k", b"ge"]
+        {
             assert_eq!(detect(input, R), NeedMore, "{}", input.escape_ascii());
         }
         let long_path = [b"PUT /".as_slice(), &[b'a'; 4096]].concat();
@@ -257,6 +274,9 @@ mod tests {
             for whole in [
                 &b"GET /keys/a HTTP/1.1\r\nHost: a\r\n\r\n"[..],
                 b"GET /k\r\nGET / HTTP/1.1\r\n",
+                b"GET http://a/keys/a HTTP/1.1\r\nHost: a\r\n\r\n",
+                b"GET http://a\r\nGET / HTTP/1.1\r\n",
+                b"GET htt\r\n",
                 b"incr k 5\r\nincr k\r\n",
                 b"incr k\r\nincr k 5\r\n",
                 b"*2\r\n$3\r\nGET\r\n$1\r\nk\r\n",

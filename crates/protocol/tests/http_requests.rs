@@ -64,6 +64,7 @@ fn requests_are_read_whole_and_in_pieces() {
             &["Put /k  keep=true"],
         ),
         ("OPTIONS * HTTP/1.1\r\nHost: x\r\n\r\n", &["Options *  keep=true"]),
+        ("GET http://y/a HTTP/1.1\r\nHost: x\r\n\r\n", &["Get /a  keep=true"]),
         ("BREW /pot HTTP/1.1\r\nHost: x\r\n\r\n", &["Other /pot  keep=true"]),
     ] {
         assert_eq!(hear(stream.as_bytes(), []), expected, "{stream:?}");
@@ -79,7 +80,7 @@ fn what_cannot_be_read_safely_is_refused() {
         ("GET /\r\n\r\n".to_string(), "400 Malformed"),
         ("GET / HTTP/2.0\r\n\r\n".to_string(), "505 UnknownVersion"),
         ("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n".to_string(), "505 UnknownVersion"),
-        ("GET http://x/ HTTP/1.1\r\nHost: x\r\n\r\n".to_string(), "400 BadTarget"),
+        ("GET x:80 HTTP/1.1\r\nHost: x\r\n\r\n".to_string(), "400 BadTarget"),
         ("\r\n".repeat(5), "400 Malformed"),
         (head("Content-Length: x"), "400 BadContentLength"),
         (head("Content-Length: +1"), "400 BadContentLength"),

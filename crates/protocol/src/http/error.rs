@@ -7,7 +7,7 @@ use super::Response;
 pub enum HttpError {
     /// The head breaks HTTP's grammar.
     Malformed,
-    /// The target is neither a path nor `*`.
+    /// The target is neither a path, nor `http://` with a host, nor `*`.
     BadTarget,
     /// Of HTTP/1.1 and without `Host`, or with two, or with one that names no host.
     BadHost,

@@ -3,6 +3,7 @@
 use super::body::{Body, ChunkState, Chunks, walk};
 use super::error::HttpError;
 use super::meaning::{BodyForm, Meaning};
+use super::target::path_and_query;
 use crate::limits::*;
 use memchr::memchr;
 
@@ -157,14 +158,6 @@ fn step<'a>(
         }
     };
 
-    let target = line.path.unwrap_or_default().as_bytes();
-    if !matches!(target, [b'/', ..] | b"*") {
-        return Err(HttpError::BadTarget);
-    }
-    let (path, query) = match memchr(b'?', target) {
-        Some(mark) => (&target[..mark], Some(&target[mark + 1..])),
-        None => (target, None),
-    };
     let method = match line.method.unwrap_or_default() {
         "GET" => Method::Get,
         "HEAD" => Method::Head,
@@ -174,6 +167,8 @@ fn step<'a>(
         "OPTIONS" => Method::Options,
         _ => Method::Other,
     };
+    let target = line.path.unwrap_or_default().as_bytes();
+    let (path, query) = path_and_query(target, method == Method::Options)?;
     // Empty lines before the request are no part of its headers.
     let lead = head.iter().take_while(|byte| matches!(byte, b'\r' | b'\n')).count();
     let head = &head[lead..];

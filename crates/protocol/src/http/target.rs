@@ -1,10 +1,51 @@
 //! Whom and what a request names.
 //!
 //! ```text
-//!   Host: example.org:8379        a name, an IPv4 address or an [IPv6 address], and perhaps a port
+//!   /keys/NAME?db=0                 the usual form
+//!   http://example.org/keys/NAME    the form for proxies, which every server must take
+//!   *                               the server itself, with OPTIONS
+//!   Host: example.org:8379          a name, an IPv4 address or an [IPv6 address], and perhaps a port
 //! ```
 
+use super::error::HttpError;
 use memchr::memchr;
+
+/// Path and query of a request's target.
+pub(super) fn path_and_query(
+    target: &[u8],
+    is_options: bool,
+) -> Result<(&[u8], Option<&[u8]>), HttpError> {
+    let local = match (target, behind_scheme(target)) {
+        ([b'/', ..] | b"*", _) => target,
+        (_, Some(rest)) => {
+            let end = rest.iter().position(|byte| b"/?".contains(byte)).unwrap_or(rest.len());
+            let (authority, local) = rest.split_at(end);
+            if !is_authority(authority) {
+                return Err(HttpError::BadTarget);
+            }
+            match local {
+                // Without a path it is the server's root, or to OPTIONS the server itself.
+                b"" if is_options => b"*",
+                b"" => b"/",
+                [b'?', query @ ..] => return Ok((b"/", Some(query))),
+                _ => local,
+            }
+        }
+        _ => return Err(HttpError::BadTarget),
+    };
+    Ok(match memchr(b'?', local) {
+        Some(mark) => (&local[..mark], Some(&local[mark + 1..])),
+        None => (local, None),
+    })
+}
+
+/// What follows `http://` or `https://`: whether there is TLS, the connection says and not the name.
+fn behind_scheme(target: &[u8]) -> Option<&[u8]> {
+    [&b"http://"[..], b"https://"].into_iter().find_map(|scheme| {
+        let (start, rest) = target.split_at_checked(scheme.len())?;
+        start.eq_ignore_ascii_case(scheme).then_some(rest)
+    })
+}
 
 /// Whether this is a host with or without a port (RFC 3986, 3.2.2 and 3.2.3). Nobody is looked up
 /// by it; a user's name in front, a path behind or a blank within would be another's idea of a host.
@@ -50,6 +91,26 @@ fn is_in_address(byte: u8) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_target_of_each_form_names_a_path() {
+        for (target, path, query) in [
+            (&b"/keys/a?b?c"[..], &b"/keys/a"[..], Some(&b"b?c"[..])),
+            (b"http://x/keys/a?db=1", b"/keys/a", Some(b"db=1")),
+            (b"HTTPS://[::1]:8379/keys/http://y", b"/keys/http://y", None),
+            (b"http://x", b"/", None),
+            (b"http://x?a=/", b"/", Some(b"a=/")),
+        ] {
+            assert_eq!(path_and_query(target, false), Ok((path, query)));
+        }
+        assert_eq!(path_and_query(b"http://x:80", true), Ok((&b"*"[..], None)));
+        assert_eq!(path_and_query(b"http://x/", true), Ok((&b"/"[..], None)));
+        for target in
+            [&b"x:80"[..], b"http://", b"http:///a", b"http://u@x/", b"ftp://x/", b"a", b""]
+        {
+            assert_eq!(path_and_query(target, false), Err(HttpError::BadTarget));
+        }
+    }
 
     #[test]
     fn hosts_are_told_from_other_texts() {
