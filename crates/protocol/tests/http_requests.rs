@@ -50,6 +50,7 @@ fn requests_are_read_whole_and_in_pieces() {
         ("GET / HTTP/1.1\r\nHost: x\r\n\r\n", &["Get /  keep=true"][..]),
         ("\r\nGET /a?b=c HTTP/1.0\r\n\r\n", &["Get /a  keep=false"]),
         ("GET / HTTP/1.0\r\nConnection: Keep-Alive\r\n\r\n", &["Get /  keep=true"]),
+        ("GET / HTTP/1.0\r\nConnection: close, keep-alive\r\n\r\n", &["Get /  keep=false"]),
         ("GET / HTTP/1.1\nhost: x\nconnection: x, close\n\n", &["Get /  keep=false"]),
         (
             "PUT /keys/a%20b HTTP/1.1\r\nHost: x\r\nContent-Length: 5\r\n\r\nva\r\nlHEAD / HTTP/1.1\r\nHost: x\r\n\r\n",

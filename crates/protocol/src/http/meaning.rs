@@ -30,7 +30,8 @@ impl Meaning {
     pub(super) fn of(headers: &[httparse::Header<'_>], is_1_1: bool) -> Result<Self, HttpError> {
         let mut length = None;
         let mut chunked = false;
-        let mut keep_alive = is_1_1;
+        let mut closes = false;
+        let mut keeps = is_1_1;
         let mut expects_continue = false;
         let mut hosts = 0;
         for header in headers {
@@ -55,9 +56,9 @@ impl Meaning {
                 for option in value.split(|byte| *byte == b',') {
                     let option = option.trim_ascii();
                     if option.eq_ignore_ascii_case(b"close") {
-                        keep_alive = false;
-                    } else if option.eq_ignore_ascii_case(b"keep-alive") && !is_1_1 {
-                        keep_alive = true;
+                        closes = true;
+                    } else if option.eq_ignore_ascii_case(b"keep-alive") {
+                        keeps = true;
                     }
                 }
             } else if header.name.eq_ignore_ascii_case("expect") {
@@ -76,6 +77,6 @@ impl Meaning {
             (None, true) => BodyForm::Chunked,
             (length, false) => BodyForm::Length(length.unwrap_or(0)),
         };
-        Ok(Self { body, keep_alive, expects_continue })
+        Ok(Self { body, keep_alive: keeps && !closes, expects_continue })
     }
 }
