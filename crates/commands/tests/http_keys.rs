@@ -61,6 +61,7 @@ impl Web {
         assert_eq!(flow == Flow::Continue, request.keep_alive);
         let text = String::from_utf8(out).expect("text");
         let (head, body) = text.split_once("\r\n\r\n").expect("a head");
+        assert!(head.contains("\r\nDate: Tue, 14 Nov 2023 22:13:2"), "{head}");
         let status = head[9..12].parse().expect("a status");
         (status, head.to_owned(), body.to_owned())
     }

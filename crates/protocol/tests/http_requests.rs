@@ -6,6 +6,8 @@ use dolium_protocol::http::{
 };
 use proptest::prelude::*;
 
+/// Of a day in March 2026, in Unix milliseconds.
+const NOON: u64 = 1_772_539_200_000;
 const LIMITS: Limits = Limits { body_bytes_max: 1000 };
 
 /// What a server makes of a stream, one text a request.
@@ -187,21 +189,21 @@ fn responses_say_their_length() {
     };
     assert_eq!(
         written(&|out| {
-            Response::new(out, 200).header("X-Type", "a\r\nb").body_of(5);
+            Response::new(out, 200, NOON).header("X-Type", "a\r\nb").body_of(5);
             out.extend_from_slice(b"value");
         }),
-        "HTTP/1.1 200 OK\r\nX-Type: a  b\r\nContent-Length: 5\r\n\r\nvalue"
+        "HTTP/1.1 200 OK\r\nDate: Tue, 03 Mar 2026 12:00:00 GMT\r\nX-Type: a  b\r\nContent-Length: 5\r\n\r\nvalue"
     );
     assert_eq!(
-        written(&|out| Response::new(out, 404).body("No such key.\n")),
-        "HTTP/1.1 404 Not Found\r\nContent-Length: 13\r\n\r\nNo such key.\n"
+        written(&|out| Response::new(out, 404, NOON).body("No such key.\n")),
+        "HTTP/1.1 404 Not Found\r\nDate: Tue, 03 Mar 2026 12:00:00 GMT\r\nContent-Length: 13\r\n\r\nNo such key.\n"
     );
     assert_eq!(
-        written(&|out| Response::new(out, 204).no_body()),
-        "HTTP/1.1 204 No Content\r\n\r\n"
+        written(&|out| Response::new(out, 204, NOON).no_body()),
+        "HTTP/1.1 204 No Content\r\nDate: Tue, 03 Mar 2026 12:00:00 GMT\r\n\r\n"
     );
-    let refused = written(&|out| HttpError::BodyTooLarge.write(out));
-    assert!(refused.starts_with("HTTP/1.1 413 Content Too Large\r\n"), "{refused}");
+    let refused = written(&|out| HttpError::BodyTooLarge.write(out, NOON));
+    assert!(refused.starts_with("HTTP/1.1 413 Content Too Large\r\nDate: "), "{refused}");
     assert!(refused.contains("\r\nConnection: close\r\n"), "{refused}");
     assert!(refused.ends_with("\r\n\r\nThe request's body is longer than a value may be.\n"));
 }

@@ -28,7 +28,7 @@ pub(super) fn run(context: &mut HttpContext<'_>, request: &Request<'_>, db: Db, 
         Method::Put => put(context, request, db, name),
         Method::Delete => delete(context, request, db, name),
         Method::Post | Method::Options | Method::Other => {
-            refuse_with(context.out, request, 405, BAD_METHOD, |r| r.header("Allow", METHODS));
+            refuse_with(context, request, 405, BAD_METHOD, |r| r.header("Allow", METHODS));
         }
     }
 }
@@ -41,7 +41,7 @@ fn read(context: &mut HttpContext<'_>, request: &Request<'_>, db: Db, name: &[u8
         give_unique(context, db, &key);
     }
     let head = |found: &Found, out: &mut Vec<u8>| {
-        let mut response = Response::new(out, 200)
+        let mut response = Response::new(out, 200, now)
             .header("Content-Type", "application/octet-stream")
             .header("Dolium-Type", "string");
         if found.deadline != NEVER {
@@ -63,20 +63,20 @@ fn read(context: &mut HttpContext<'_>, request: &Request<'_>, db: Db, name: &[u8
     };
     let condition = Condition::of(request);
     match found {
-        None => refuse(context.out, request, 404, MISSING),
+        None => refuse(context, request, 404, MISSING),
         Some(Found { kind, .. }) if kind != Kind::String => {
             context.out.truncate(start);
-            refuse_with(context.out, request, 409, NOT_A_STRING, |response| {
+            refuse_with(context, request, 409, NOT_A_STRING, |response| {
                 response.header("Dolium-Type", kind.name())
             });
         }
         Some(found) if !condition.match_holds(Some(found.unique)) => {
             context.out.truncate(start);
-            refuse(context.out, request, 412, CHANGED);
+            refuse(context, request, 412, CHANGED);
         }
         Some(found) if !condition.none_match_holds(Some(found.unique)) => {
             context.out.truncate(start);
-            let response = Response::new(context.out, 304).header("ETag", tag(found.unique));
+            let response = Response::new(context.out, 304, now).header("ETag", tag(found.unique));
             response.connection(request).no_body();
         }
         Some(_) => {}
@@ -98,10 +98,10 @@ fn put(context: &mut HttpContext<'_>, request: &Request<'_>, db: Db, name: &[u8]
     let deadline = match request.header("dolium-ttl-ms").map(parse_digits) {
         None => Deadline::Never,
         Some(Some(ttl @ 1..)) => Deadline::At(context.now.saturating_add(ttl)),
-        Some(_) => return refuse(context.out, request, 400, BAD_TTL),
+        Some(_) => return refuse(context, request, 400, BAD_TTL),
     };
     if request.header("dolium-type").is_some_and(|kind| kind != b"string") {
-        return refuse(context.out, request, 415, BAD_TYPE);
+        return refuse(context, request, 415, BAD_TYPE);
     }
     // A body in chunks lies in pieces.
     let value = match request.body.as_slice() {
@@ -118,7 +118,7 @@ fn put(context: &mut HttpContext<'_>, request: &Request<'_>, db: Db, name: &[u8]
     let room = session.make_room(name.len() + value.len(), now);
     let mut guard = session.write(db, &key, now);
     if !condition.is_none() && !condition.holds(guard.find(db, &key).map(|found| found.unique)) {
-        return refuse(context.out, request, 412, CHANGED);
+        return refuse(context, request, 412, CHANGED);
     }
     let put = Put {
         deadline,
@@ -134,12 +134,12 @@ fn put(context: &mut HttpContext<'_>, request: &Request<'_>, db: Db, name: &[u8]
                 StoreError::KeyTooLong => (414, KEY_TOO_LONG),
                 StoreError::ValueTooLong => (413, VALUE_TOO_LONG),
             };
-            return refuse(context.out, request, status, sentence);
+            return refuse(context, request, status, sentence);
         }
     };
     drop(guard);
     let status = if stored.replaced { 204 } else { 201 };
-    let mut response = Response::new(context.out, status).connection(request);
+    let mut response = Response::new(context.out, status, now).connection(request);
     if stored.unique != 0 {
         response = response.header("ETag", tag(stored.unique));
     }
@@ -154,11 +154,11 @@ fn delete(context: &mut HttpContext<'_>, request: &Request<'_>, db: Db, name: &[
     let key = context.session.engine().key(name);
     let mut guard = context.session.write(db, &key, context.now);
     let Some(found) = guard.find(db, &key) else {
-        return refuse(context.out, request, 404, MISSING);
+        return refuse(context, request, 404, MISSING);
     };
     if !condition.holds(Some(found.unique)) {
-        return refuse(context.out, request, 412, CHANGED);
+        return refuse(context, request, 412, CHANGED);
     }
     guard.remove(db, &key, Event::Del);
-    Response::new(context.out, 204).connection(request).no_body();
+    Response::new(context.out, 204, context.now).connection(request).no_body();
 }

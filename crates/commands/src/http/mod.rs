@@ -57,7 +57,7 @@ pub fn run(context: &mut HttpContext<'_>, request: &Request<'_>) -> Flow {
     let target = Target::read(request, context.session.engine().databases());
     let open = matches!(target, Ok(Target::Health));
     if !open && context.server.has_password() && !authorization::holds(context.server, request) {
-        refuse_with(context.out, request, 401, authorization::NEEDED, |response| {
+        refuse_with(context, request, 401, authorization::NEEDED, |response| {
             response
                 .header("WWW-Authenticate", "Bearer realm=\"dolium\"")
                 .header("WWW-Authenticate", "Basic realm=\"dolium\"")
@@ -66,17 +66,15 @@ pub fn run(context: &mut HttpContext<'_>, request: &Request<'_>) -> Flow {
     }
     match target {
         Ok(Target::Key { db, name }) => keys::run(context, request, db, &name),
-        Err(refusal) => refuse(context.out, request, refusal.status(), refusal.text()),
+        Err(refusal) => refuse(context, request, refusal.status(), refusal.text()),
         Ok(_) if !matches!(request.method, Method::Get | Method::Head) => {
-            refuse_with(context.out, request, 405, page::READ_ONLY, |r| {
-                r.header("Allow", "GET, HEAD")
-            })
+            refuse_with(context, request, 405, page::READ_ONLY, |r| r.header("Allow", "GET, HEAD"))
         }
-        Ok(Target::Home) => page::text(context.out, request, page::PLAIN, page::HOME),
-        Ok(Target::Health) => page::text(context.out, request, page::PLAIN, "ok\n"),
+        Ok(Target::Home) => page::text(context, request, page::PLAIN, page::HOME),
+        Ok(Target::Health) => page::text(context, request, page::PLAIN, "ok\n"),
         Ok(Target::Metrics) => {
             let text = metrics::text(&context.server.metrics());
-            page::text(context.out, request, metrics::CONTENT_TYPE, &text);
+            page::text(context, request, metrics::CONTENT_TYPE, &text);
         }
     }
     flow(request)
@@ -87,23 +85,24 @@ fn flow(request: &Request<'_>) -> Flow {
 }
 
 /// A refusal: a status and one sentence.
-fn refuse(out: &mut Vec<u8>, request: &Request<'_>, status: u16, sentence: &str) {
-    refuse_with(out, request, status, sentence, |response| response);
+fn refuse(context: &mut HttpContext<'_>, request: &Request<'_>, status: u16, sentence: &str) {
+    refuse_with(context, request, status, sentence, |response| response);
 }
 
 /// As [`refuse`], with more headers.
 fn refuse_with(
-    out: &mut Vec<u8>,
+    context: &mut HttpContext<'_>,
     request: &Request<'_>,
     status: u16,
     sentence: &str,
     headers: impl FnOnce(Response<'_>) -> Response<'_>,
 ) {
-    let response =
-        Response::new(out, status).header("Content-Type", page::PLAIN).connection(request);
+    let response = Response::new(context.out, status, context.now)
+        .header("Content-Type", page::PLAIN)
+        .connection(request);
     headers(response).body_of(sentence.len() + 1);
     if request.method != Method::Head {
-        out.extend_from_slice(sentence.as_bytes());
-        out.push(b'\n');
+        context.out.extend_from_slice(sentence.as_bytes());
+        context.out.push(b'\n');
     }
 }

@@ -1,5 +1,6 @@
 //! Pages of plain text.
 
+use super::HttpContext;
 use dolium_protocol::http::{Method, Request, Response};
 
 pub(super) const PLAIN: &str = "text/plain; charset=utf-8";
@@ -21,12 +22,17 @@ With a password: Authorization: Bearer PASSWORD.
 /healthz answers 200 while the server serves. /metrics is for Prometheus.
 ";
 
-pub(super) fn text(out: &mut Vec<u8>, request: &Request<'_>, content_type: &str, text: &str) {
-    Response::new(out, 200)
+pub(super) fn text(
+    context: &mut HttpContext<'_>,
+    request: &Request<'_>,
+    content_type: &str,
+    text: &str,
+) {
+    Response::new(context.out, 200, context.now)
         .header("Content-Type", content_type)
         .connection(request)
         .body_of(text.len());
     if request.method != Method::Head {
-        out.extend_from_slice(text.as_bytes());
+        context.out.extend_from_slice(text.as_bytes());
     }
 }

@@ -41,8 +41,8 @@ impl HttpError {
     }
 
     /// Appends the response, which announces that the connection closes.
-    pub fn write(self, out: &mut Vec<u8>) {
-        Response::new(out, self.status())
+    pub fn write(self, out: &mut Vec<u8>, now: u64) {
+        Response::new(out, self.status(), now)
             .header("Content-Type", "text/plain; charset=utf-8")
             .close()
             .body(format_args!("{self}.\n"));

@@ -8,6 +8,7 @@
 //! where a request ends (two lengths, a length beside chunks, any other encoding) is refused.
 
 mod body;
+mod date;
 mod error;
 mod meaning;
 mod parse;

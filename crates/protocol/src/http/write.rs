@@ -1,11 +1,12 @@
 //! HTTP responses to bytes.
 //!
 //! ```text
-//!   HTTP/1.1 200 OK\r\n Content-Type: ...\r\n Content-Length: 5\r\n \r\n value
+//!   HTTP/1.1 200 OK\r\n Date: ...\r\n Content-Type: ...\r\n Content-Length: 5\r\n \r\n value
 //! ```
 //! A value may be appended by whoever holds it: [`Response::body_of`] and then the bytes, and no
 //! bytes when the request was HEAD.
 
+use super::date;
 use crate::number::Decimal;
 use std::fmt;
 use std::io::Write;
@@ -21,12 +22,14 @@ pub struct Response<'a> {
 }
 
 impl<'a> Response<'a> {
-    pub fn new(out: &'a mut Vec<u8>, status: u16) -> Self {
+    /// `now` is in Unix milliseconds.
+    pub fn new(out: &'a mut Vec<u8>, status: u16, now: u64) -> Self {
         out.extend_from_slice(b"HTTP/1.1 ");
         out.extend_from_slice(Decimal::unsigned(u64::from(status)).as_bytes());
         out.push(b' ');
         out.extend_from_slice(reason(status).as_bytes());
         out.extend_from_slice(b"\r\n");
+        out.extend_from_slice(&date::line(now));
         Self { out }
     }
 

@@ -133,7 +133,9 @@ impl Reactor {
                     Request::Broken(_) if connection.hold != Hold::No => {
                         stage.keep(connection, entry);
                     }
-                    Request::Broken(broken) => answer_broken(connection, broken, stage.out),
+                    Request::Broken(broken) => {
+                        answer_broken(connection, broken, stage.now, stage.out);
+                    }
                 },
             }
         }
@@ -167,7 +169,7 @@ impl Reactor {
 
 /// The peer does not speak its protocol: it is told so in its turn, and the connection ends.
 #[cold]
-fn answer_broken(connection: &mut Connection, broken: &Broken, out: &mut Vec<u8>) {
+fn answer_broken(connection: &mut Connection, broken: &Broken, now: u64, out: &mut Vec<u8>) {
     if connection.is_closing() {
         return;
     }
@@ -178,7 +180,7 @@ fn answer_broken(connection: &mut Connection, broken: &Broken, out: &mut Vec<u8>
                 refusal.write(out);
             }
         }
-        Broken::Http(error) => error.write(out),
+        Broken::Http(error) => error.write(out, now),
         Broken::Overflow => {
             out.clear();
             connection.closing = Closing::Now;
