@@ -157,6 +157,31 @@ fn conditions_compare_tags() {
 }
 
 #[test]
+fn a_weak_tag_never_lets_a_change_through() {
+    let mut web = Web::new();
+    web.put("/keys/a", "", "1");
+    let tag = tag_of(&web.get("/keys/a").1);
+    assert_eq!(web.put("/keys/a", &format!("If-Match: W/{tag}\r\n"), "2").0, 412);
+    assert_eq!(web.put("/keys/a", &format!("If-None-Match: W/{tag}\r\n"), "2").0, 412);
+    assert_eq!(web.get("/keys/a").2, "1");
+    let weak = format!("GET /keys/a HTTP/1.1\r\nHost: x\r\nIf-None-Match: W/{tag}\r\n\r\n");
+    assert_eq!(web.send(&weak).0, 304);
+}
+
+#[test]
+fn the_lines_of_a_condition_are_one_list() {
+    let mut web = Web::new();
+    web.put("/keys/a", "", "1");
+    let tag = tag_of(&web.get("/keys/a").1);
+    let lines = |name: &str| format!("{name}: \"zz\", \"y\"\r\n{name}: {tag}\r\n");
+    assert_eq!(web.put("/keys/a", &lines("If-None-Match"), "2").0, 412);
+    let cached = format!("GET /keys/a HTTP/1.1\r\nHost: x\r\n{}\r\n", lines("If-None-Match"));
+    assert_eq!(web.send(&cached).0, 304);
+    assert_eq!(web.put("/keys/a", &lines("If-Match"), "2").0, 204);
+    assert_eq!(web.put("/keys/a", &lines("If-Match"), "3").0, 412);
+}
+
+#[test]
 fn a_body_in_chunks_is_one_value() {
     let mut web = Web::new();
     let chunked = "PUT /keys/a HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n\

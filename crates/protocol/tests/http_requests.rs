@@ -138,6 +138,7 @@ fn headers_are_found_in_any_case() {
     assert_eq!(request.query, Some(&b"x=1&y"[..]));
     assert_eq!(request.header("host"), Some(&b"example"[..]));
     assert_eq!(request.header("X-Ttl"), Some(&b"5"[..]));
+    assert!(request.headers_of("x-ttl").eq([&b"5"[..], b"6"]));
     assert_eq!(request.header("empty"), Some(&b""[..]));
     assert_eq!(request.header("none"), None);
     assert_eq!(request.headers().count(), 4);

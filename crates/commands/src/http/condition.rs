@@ -5,36 +5,45 @@
 //!   If-Match: "1f4" | *         only if the key has (one of) these | any value
 //!   If-None-Match: "1f4" | *    only if it has not
 //! ```
+//! Either header may come several times: its lines are one list. A tag with `W/` in front is a weak
+//! one, of values that are alike: `If-None-Match` takes it for ours, `If-Match` never does.
 
 use dolium_protocol::http::Request;
 
+const IF_MATCH: &str = "if-match";
+const IF_NONE_MATCH: &str = "if-none-match";
+
 /// The conditions of a request.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Condition<'a> {
-    pub matches: Option<&'a [u8]>,
-    pub none_matches: Option<&'a [u8]>,
+pub(super) struct Condition<'r> {
+    request: &'r Request<'r>,
+    has_match: bool,
+    has_none_match: bool,
 }
 
-impl<'a> Condition<'a> {
-    pub(super) fn of(request: &Request<'a>) -> Condition<'a> {
+impl<'r> Condition<'r> {
+    pub(super) fn of(request: &'r Request<'r>) -> Condition<'r> {
         Condition {
-            matches: request.header("if-match"),
-            none_matches: request.header("if-none-match"),
+            request,
+            has_match: request.header(IF_MATCH).is_some(),
+            has_none_match: request.header(IF_NONE_MATCH).is_some(),
         }
     }
 
     pub(super) fn is_none(&self) -> bool {
-        self.matches.is_none() && self.none_matches.is_none()
+        !self.has_match && !self.has_none_match
     }
 
     /// Whether `If-Match` allows it. `unique`: `None` without a key, 0 if nobody asked for it yet.
     pub(super) fn match_holds(&self, unique: Option<u64>) -> bool {
-        self.matches.is_none_or(|tags| names(tags, unique))
+        let mut lists = self.request.headers_of(IF_MATCH);
+        !self.has_match || lists.any(|tags| names(tags, unique, Comparison::Strong))
     }
 
     /// Whether `If-None-Match` allows it.
     pub(super) fn none_match_holds(&self, unique: Option<u64>) -> bool {
-        !self.none_matches.is_some_and(|tags| names(tags, unique))
+        let mut lists = self.request.headers_of(IF_NONE_MATCH);
+        !self.has_none_match || !lists.any(|tags| names(tags, unique, Comparison::Weak))
     }
 
     pub(super) fn holds(&self, unique: Option<u64>) -> bool {
@@ -47,26 +56,42 @@ pub(super) fn tag(unique: u64) -> String {
     format!("\"{unique:x}\"")
 }
 
+/// Whether a weak tag counts as the one that it is weak for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Comparison {
+    Strong,
+    Weak,
+}
+
 /// Whether a list of tags names the value that a key has.
-fn names(tags: &[u8], unique: Option<u64>) -> bool {
+fn names(tags: &[u8], unique: Option<u64>, comparison: Comparison) -> bool {
     let Some(unique) = unique else { return false };
     let tag = tag(unique);
     tags.split(|byte| *byte == b',').map(|one| one.trim_ascii()).any(|one| {
-        one == b"*" || unique != 0 && one.strip_prefix(b"W/").unwrap_or(one) == tag.as_bytes()
+        let opaque = match comparison {
+            Comparison::Strong => one,
+            Comparison::Weak => one.strip_prefix(b"W/").unwrap_or(one),
+        };
+        one == b"*" || unique != 0 && opaque == tag.as_bytes()
     })
 }
 
 #[cfg(test)]
 mod tests {
+    use super::Comparison::{Strong, Weak};
     use super::*;
 
     #[test]
     fn tags_name_values() {
-        assert!(names(b"*", Some(0)));
-        assert!(!names(b"*", None));
-        assert!(names(b"\"1\", \"1f4\"", Some(500)));
-        assert!(names(b"W/\"1f4\"", Some(500)));
-        assert!(!names(b"\"1f5\"", Some(500)));
-        assert!(!names(b"\"0\"", Some(0)), "a number that nobody asked for matches nothing");
+        for comparison in [Strong, Weak] {
+            assert!(names(b"*", Some(0), comparison));
+            assert!(!names(b"*", None, comparison));
+            assert!(names(b"\"1\", \"1f4\"", Some(500), comparison));
+            assert!(!names(b"\"1f5\"", Some(500), comparison));
+            let asked_for_never = names(b"\"0\"", Some(0), comparison);
+            assert!(!asked_for_never, "a number that nobody asked for matches nothing");
+        }
+        assert!(names(b"W/\"1f4\"", Some(500), Weak));
+        assert!(!names(b"W/\"1f4\"", Some(500), Strong));
     }
 }

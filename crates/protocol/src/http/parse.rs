@@ -51,8 +51,13 @@ pub struct Request<'a> {
 impl<'a> Request<'a> {
     /// The value of the first header of that name, in any case.
     pub fn header(&self, name: &str) -> Option<&'a [u8]> {
+        self.headers_of(name).next()
+    }
+
+    /// The value of each header of that name, in any case. Where a header is a list, these are one.
+    pub fn headers_of<'n>(&self, name: &'n str) -> impl Iterator<Item = &'a [u8]> + use<'a, 'n> {
         self.headers()
-            .find_map(|(key, value)| key.eq_ignore_ascii_case(name.as_bytes()).then_some(value))
+            .filter_map(|(key, value)| key.eq_ignore_ascii_case(name.as_bytes()).then_some(value))
     }
 
     /// Name and value of each header, in order.
