@@ -203,10 +203,13 @@ fn responses_say_their_length() {
         written(&|out| Response::new(out, 204, NOON).no_body()),
         "HTTP/1.1 204 No Content\r\nDate: Tue, 03 Mar 2026 12:00:00 GMT\r\n\r\n"
     );
-    let refused = written(&|out| HttpError::BodyTooLarge.write(out, NOON));
+    let refused = written(&|out| HttpError::BodyTooLarge.write(b"PUT / HTTP/1.1\r\n", out, NOON));
     assert!(refused.starts_with("HTTP/1.1 413 Content Too Large\r\nDate: "), "{refused}");
     assert!(refused.contains("\r\nConnection: close\r\n"), "{refused}");
     assert!(refused.ends_with("\r\n\r\nThe request's body is longer than a value may be.\n"));
+    let told = written(&|out| HttpError::BadTarget.write(b"\r\nHEAD a HTTP/1.1\r\n", out, NOON));
+    assert!(told.contains("\r\nContent-Length: 56\r\n"), "{told}");
+    assert!(told.ends_with("\r\n\r\n"), "HEAD has no body: {told}");
 }
 
 proptest! {

@@ -193,6 +193,17 @@ fn http_asks_for_a_body_and_serves_metrics() {
     assert!(text.contains("\ndolium_keys{db=\"0\"} 1\n"), "{text}");
 }
 
+/// The client would have read the sentence as the beginning of the next answer.
+#[test]
+fn a_head_request_that_cannot_be_read_is_answered_without_a_body() {
+    let house = House::open(&[]);
+    let mut client = house.client_of(Door::Http);
+    client.send(b"HEAD nothing HTTP/1.1\r\nHost: x\r\n\r\n");
+    let text = String::from_utf8(client.take_all()).unwrap();
+    assert!(text.starts_with("HTTP/1.1 400 "), "{text}");
+    assert!(text.ends_with("\r\n\r\n"), "{text}");
+}
+
 /// Some clients cannot take a reply to a request that they are still sending.
 #[test]
 fn a_binary_value_that_is_too_long_is_refused_when_it_has_come() {

@@ -40,12 +40,18 @@ impl HttpError {
         }
     }
 
-    /// Appends the response, which announces that the connection closes.
-    pub fn write(self, out: &mut Vec<u8>, now: u64) {
+    /// Appends the response, which announces that the connection closes. `request` is what came:
+    /// HEAD is told the length of the sentence and not the sentence.
+    pub fn write(self, request: &[u8], out: &mut Vec<u8>, now: u64) {
+        let sentence = format!("{self}.\n");
         Response::new(out, self.status(), now)
             .header("Content-Type", "text/plain; charset=utf-8")
             .close()
-            .body(format_args!("{self}.\n"));
+            .body_of(sentence.len());
+        let method = request.trim_ascii_start();
+        if !method.starts_with(b"HEAD ") {
+            out.extend_from_slice(sentence.as_bytes());
+        }
     }
 }
 

@@ -134,7 +134,8 @@ impl Reactor {
                         stage.keep(connection, entry);
                     }
                     Request::Broken(broken) => {
-                        answer_broken(connection, broken, stage.now, stage.out);
+                        let request = &input[entry.start..entry.end];
+                        answer_broken(connection, broken, request, stage.now, stage.out);
                     }
                 },
             }
@@ -169,7 +170,13 @@ impl Reactor {
 
 /// The peer does not speak its protocol: it is told so in its turn, and the connection ends.
 #[cold]
-fn answer_broken(connection: &mut Connection, broken: &Broken, now: u64, out: &mut Vec<u8>) {
+fn answer_broken(
+    connection: &mut Connection,
+    broken: &Broken,
+    request: &[u8],
+    now: u64,
+    out: &mut Vec<u8>,
+) {
     if connection.is_closing() {
         return;
     }
@@ -180,7 +187,7 @@ fn answer_broken(connection: &mut Connection, broken: &Broken, now: u64, out: &m
                 refusal.write(out);
             }
         }
-        Broken::Http(error) => error.write(out, now),
+        Broken::Http(error) => error.write(request, out, now),
         Broken::Overflow => {
             out.clear();
             connection.closing = Closing::Now;

@@ -186,7 +186,7 @@ impl Stage<'_> {
             http::Parsed::Complete { request, .. } => request,
             // The limits have become narrower meanwhile.
             http::Parsed::Error(error) => {
-                error.write(self.out, self.now);
+                error.write(bytes, self.out, self.now);
                 connection.closing = Closing::AfterOutput;
                 return;
             }
