@@ -191,6 +191,14 @@ fn a_body_in_chunks_is_one_value() {
 }
 
 #[test]
+fn a_part_is_not_stored_as_the_whole() {
+    let mut web = Web::new();
+    web.put("/keys/a", "", "whole");
+    assert_eq!(web.put("/keys/a", "Content-Range: bytes 0-2/5\r\n", "who").0, 400);
+    assert_eq!(web.get("/keys/a").2, "whole");
+}
+
+#[test]
 fn what_does_not_fit_is_refused() {
     let mut web = Web::new();
     assert_eq!(web.put("/keys/a", "", "old").0, 201);

@@ -16,6 +16,7 @@ const METHODS: &str = "GET, HEAD, PUT, DELETE";
 const BAD_METHOD: &str = "A key can be read by GET or HEAD, stored by PUT and removed by DELETE.";
 const BAD_TTL: &str = "Dolium-Ttl-Ms must be a number of milliseconds, 1 or more.";
 const BAD_TYPE: &str = "Only values of type string can be stored over HTTP.";
+const PART: &str = "A part of a value cannot be stored: send all of it, without Content-Range.";
 const NOT_A_STRING: &str =
     "The key holds a value of the type that Dolium-Type names; only strings can be read over HTTP.";
 const FULL: &str = "The server's memory is full and its policy found nothing to evict.";
@@ -100,6 +101,9 @@ fn put(context: &mut HttpContext<'_>, request: &Request<'_>, db: Db, name: &[u8]
         Some(Some(ttl @ 1..)) => Deadline::At(context.now.saturating_add(ttl)),
         Some(_) => return refuse(context, request, 400, BAD_TTL),
     };
+    if request.header("content-range").is_some() {
+        return refuse(context, request, 400, PART);
+    }
     if request.header("dolium-type").is_some_and(|kind| kind != b"string") {
         return refuse(context, request, 415, BAD_TYPE);
     }
