@@ -129,6 +129,7 @@ fn a_time_to_live_is_in_milliseconds() {
     for ttl in ["0", "-1", "x", ""] {
         assert_eq!(web.put("/keys/a", &format!("Dolium-Ttl-Ms: {ttl}\r\n"), "v").0, 400);
     }
+    assert_eq!(web.put("/keys/a", "Dolium-Ttl-Ms: 1500\r\nDolium-Ttl-Ms: 5\r\n", "v").0, 400);
     assert_eq!(web.put("/keys/a", "Dolium-Type: hash\r\n", "v").0, 415);
 }
 

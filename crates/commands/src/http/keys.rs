@@ -14,7 +14,7 @@ const MISSING: &str = "There is no such key.";
 const CHANGED: &str = "The key is not as If-Match or If-None-Match wants it; nothing was changed.";
 const METHODS: &str = "GET, HEAD, PUT, DELETE";
 const BAD_METHOD: &str = "A key can be read by GET or HEAD, stored by PUT and removed by DELETE.";
-const BAD_TTL: &str = "Dolium-Ttl-Ms must be a number of milliseconds, 1 or more.";
+const BAD_TTL: &str = "Dolium-Ttl-Ms must be one number of milliseconds, 1 or more.";
 const BAD_TYPE: &str = "Only values of type string can be stored over HTTP.";
 const PART: &str = "A part of a value cannot be stored: send all of it, without Content-Range.";
 const NOT_A_STRING: &str =
@@ -96,10 +96,11 @@ fn give_unique(context: &HttpContext<'_>, db: Db, key: &Key<'_>) {
 }
 
 fn put(context: &mut HttpContext<'_>, request: &Request<'_>, db: Db, name: &[u8]) {
-    let deadline = match request.header("dolium-ttl-ms").map(parse_digits) {
-        None => Deadline::Never,
-        Some(Some(ttl @ 1..)) => Deadline::At(context.now.saturating_add(ttl)),
-        Some(_) => return refuse(context, request, 400, BAD_TTL),
+    let mut ttls = request.headers_of("dolium-ttl-ms").map(parse_digits);
+    let deadline = match (ttls.next(), ttls.next()) {
+        (None, _) => Deadline::Never,
+        (Some(Some(ttl @ 1..)), None) => Deadline::At(context.now.saturating_add(ttl)),
+        _ => return refuse(context, request, 400, BAD_TTL),
     };
     if request.header("content-range").is_some() {
         return refuse(context, request, 400, PART);
