@@ -217,6 +217,33 @@ fn methods_are_named_where_another_is_used() {
     assert_eq!(status, 405);
     assert!(head.contains("Allow: GET, HEAD, PUT, DELETE"), "{head}");
     assert_eq!(web.put("/metrics", "", "x").0, 405);
+    for method in ["PATCH", "TRACE", "OPTIONS"] {
+        let (status, head, _) = web.send(&format!("{method} /keys/a HTTP/1.1\r\nHost: x\r\n\r\n"));
+        assert_eq!(status, 405, "{method}");
+        assert!(head.contains("\r\nAllow: "), "{head}");
+    }
+}
+
+#[test]
+fn a_method_that_nobody_knows_is_not_implemented() {
+    let mut web = Web::new();
+    for path in ["/keys/a", "/", "/elsewhere", "*"] {
+        assert_eq!(web.send(&format!("BREW {path} HTTP/1.1\r\nHost: x\r\n\r\n")).0, 501, "{path}");
+    }
+}
+
+#[test]
+fn options_tell_of_the_server() {
+    let mut web = Web::new();
+    for target in ["*", "http://x"] {
+        let request = format!("OPTIONS {target} HTTP/1.1\r\nHost: x\r\n\r\n");
+        let (status, head, body) = web.send(&request);
+        assert_eq!((status, body.as_str()), (204, ""), "{target}");
+        assert!(head.contains("\r\nAllow: GET, HEAD, PUT, DELETE, OPTIONS"), "{head}");
+    }
+    assert_eq!(web.get("*").0, 404);
+    web.server.password = true;
+    assert_eq!(web.send("OPTIONS * HTTP/1.1\r\nHost: x\r\n\r\n").0, 401);
 }
 
 #[test]

@@ -28,7 +28,7 @@ pub(super) fn run(context: &mut HttpContext<'_>, request: &Request<'_>, db: Db, 
         Method::Get | Method::Head => read(context, request, db, name),
         Method::Put => put(context, request, db, name),
         Method::Delete => delete(context, request, db, name),
-        Method::Post | Method::Options | Method::Other => {
+        _ => {
             refuse_with(context, request, 405, BAD_METHOD, |r| r.header("Allow", METHODS));
         }
     }

@@ -5,6 +5,7 @@
 //!   GET HEAD             /                   how to use this
 //!   GET HEAD             /healthz            200 while the server serves
 //!   GET HEAD             /metrics            for Prometheus
+//!   OPTIONS              *                   which methods there are
 //! ```
 //! `http::parse -> Request -> prepare -> hash to prefetch, run -> response bytes in context.out`
 
@@ -21,6 +22,10 @@ use crate::context::Flow;
 use dolium_engine::{Db, Millis, Session};
 use dolium_protocol::http::{Method, Request, Response};
 use target::Target;
+
+/// What some target or other of this server understands.
+const METHODS: &str = "GET, HEAD, PUT, DELETE, OPTIONS";
+const UNKNOWN_METHOD: &str = "The methods known here are GET, HEAD, PUT, DELETE and OPTIONS.";
 
 /// Everything a web request needs.
 pub struct HttpContext<'a> {
@@ -64,7 +69,15 @@ pub fn run(context: &mut HttpContext<'_>, request: &Request<'_>) -> Flow {
         });
         return flow(request);
     }
+    if request.method == Method::Other {
+        refuse(context, request, 501, UNKNOWN_METHOD);
+        return flow(request);
+    }
     match target {
+        Ok(Target::Server) => {
+            let response = Response::new(context.out, 204, context.now).header("Allow", METHODS);
+            response.connection(request).no_body();
+        }
         Ok(Target::Key { db, name }) => keys::run(context, request, db, &name),
         Err(refusal) => refuse(context, request, refusal.status(), refusal.text()),
         Ok(_) if !matches!(request.method, Method::Get | Method::Head) => {

@@ -1,15 +1,20 @@
 //! From a request's path and query to what it names.
 
 use dolium_engine::Db;
-use dolium_protocol::http::{Request, percent_decode};
+use dolium_protocol::http::{Method, Request, percent_decode};
 use dolium_protocol::number::parse_digits;
 
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Target {
+    /// `*`: what OPTIONS asks of the server itself.
+    Server,
     Home,
     Health,
     Metrics,
-    Key { db: Db, name: Vec<u8> },
+    Key {
+        db: Db,
+        name: Vec<u8>,
+    },
 }
 
 /// Why a target names nothing.
@@ -44,6 +49,7 @@ impl TargetError {
 impl Target {
     pub(super) fn read(request: &Request<'_>, databases: u16) -> Result<Target, TargetError> {
         let name = match request.path {
+            b"*" if request.method == Method::Options => return Ok(Target::Server),
             b"/" => return Ok(Target::Home),
             b"/healthz" => return Ok(Target::Health),
             b"/metrics" => return Ok(Target::Metrics),

@@ -28,7 +28,10 @@ pub enum Method {
     Delete,
     Post,
     Options,
-    /// Anything else that is a word: answer 405 or 501.
+    Patch,
+    Trace,
+    Connect,
+    /// Anything else that is a word: answer 501.
     Other,
 }
 
@@ -170,6 +173,9 @@ fn step<'a>(
         "DELETE" => Method::Delete,
         "POST" => Method::Post,
         "OPTIONS" => Method::Options,
+        "PATCH" => Method::Patch,
+        "TRACE" => Method::Trace,
+        "CONNECT" => Method::Connect,
         _ => Method::Other,
     };
     let target = line.path.unwrap_or_default().as_bytes();
