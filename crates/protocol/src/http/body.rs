@@ -114,7 +114,8 @@ pub(crate) fn walk(
         state.offset = start + len + 2;
         state.len += len;
     }
-    // Trailers say nothing to a store: each is skipped, an empty line ends them.
+    // Trailers say nothing to a store: each is skipped, an empty line ends them. What has no colon is
+    // none: its sender means something else by it, the next request perhaps.
     loop {
         let rest = &input[state.offset..];
         let Some(newline) = memchr(b'\n', rest) else {
@@ -129,6 +130,9 @@ pub(crate) fn walk(
         state.offset += newline + 1;
         if matches!(rest[..newline], [] | [b'\r']) {
             return Ok(Chunks::End { offset: state.offset, len: state.len });
+        }
+        if memchr(b':', &rest[..newline]).is_none_or(|colon| colon == 0) {
+            return Err(HttpError::BadTrailer);
         }
     }
 }

@@ -15,10 +15,16 @@ pub enum HttpError {
     HeadTooLarge,
     /// The body is longer than the limit.
     BodyTooLarge,
-    /// No number, two different ones, or one beside `Transfer-Encoding`.
+    /// No number, or two different ones.
     BadContentLength,
+    /// `Content-Length` beside `Transfer-Encoding`.
+    TwoLengths,
+    /// Of HTTP/1.0, with a body of which nobody says how long it is.
+    NoLength,
     /// A chunk's size line or end is malformed.
     BadChunk,
+    /// A line behind the last chunk is no header.
+    BadTrailer,
     /// A transfer encoding other than `chunked`.
     UnknownEncoding,
     /// An expectation other than `100-continue`.
@@ -31,7 +37,8 @@ impl HttpError {
     pub fn status(self) -> u16 {
         match self {
             Self::Malformed | Self::BadTarget | Self::BadHost => 400,
-            Self::BadContentLength | Self::BadChunk => 400,
+            Self::BadContentLength | Self::TwoLengths | Self::BadChunk | Self::BadTrailer => 400,
+            Self::NoLength => 411,
             Self::BodyTooLarge => 413,
             Self::UnknownExpectation => 417,
             Self::HeadTooLarge => 431,
@@ -64,9 +71,14 @@ impl std::fmt::Display for HttpError {
             Self::HeadTooLarge => "The request's headers are too long",
             Self::BodyTooLarge => "The request's body is longer than a value may be",
             Self::BadContentLength => {
-                "The request's Content-Length is missing, doubled or no number"
+                "The request's Content-Length is no number, or there are two that differ"
             }
+            Self::TwoLengths => {
+                "A request may have a Content-Length or a Transfer-Encoding, and this has both"
+            }
+            Self::NoLength => "A request of HTTP/1.0 with a body must have a Content-Length",
             Self::BadChunk => "A chunk of the request's body is malformed",
+            Self::BadTrailer => "A line behind the request's last chunk is no header",
             Self::UnknownEncoding => "The only Transfer-Encoding understood is chunked",
             Self::UnknownExpectation => "The only Expect understood is 100-continue",
             Self::UnknownVersion => "Only HTTP/1.0 and HTTP/1.1 are spoken here",

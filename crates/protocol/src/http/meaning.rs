@@ -3,12 +3,13 @@
 //! ```text
 //!   Host: example.org:8379        once; HTTP/1.0 may leave it out
 //!   Content-Length: 5             the body's length, or
-//!   Transfer-Encoding: chunked    its chunks say
+//!   Transfer-Encoding: chunked    its chunks say; HTTP/1.1 without either has no body
 //!   Connection: close             this is the last request
 //!   Expect: 100-continue          the client waits to be asked for the body
 //! ```
 
 use super::error::HttpError;
+use super::parse::Method;
 use super::target::is_authority;
 use crate::number::parse_digits;
 
@@ -27,7 +28,11 @@ pub(super) struct Meaning {
 }
 
 impl Meaning {
-    pub(super) fn of(headers: &[httparse::Header<'_>], is_1_1: bool) -> Result<Self, HttpError> {
+    pub(super) fn of(
+        method: Method,
+        headers: &[httparse::Header<'_>],
+        is_1_1: bool,
+    ) -> Result<Self, HttpError> {
         let mut length = None;
         let mut chunked = false;
         let mut closes = false;
@@ -72,11 +77,18 @@ impl Meaning {
             return Err(HttpError::BadHost);
         }
         let body = match (length, chunked) {
-            (Some(_), true) => return Err(HttpError::BadContentLength),
+            (Some(_), true) => return Err(HttpError::TwoLengths),
             (None, true) if !is_1_1 => return Err(HttpError::UnknownEncoding),
             (None, true) => BodyForm::Chunked,
+            // What such a client sends up to its end is the body; to later ones it would be a request.
+            (None, false) if !is_1_1 && has_body(method) => return Err(HttpError::NoLength),
             (length, false) => BodyForm::Length(length.unwrap_or(0)),
         };
         Ok(Self { body, keep_alive: keeps && !closes, expects_continue })
     }
+}
+
+/// Whether it is a method that sends something.
+fn has_body(method: Method) -> bool {
+    matches!(method, Method::Put | Method::Post | Method::Patch)
 }

@@ -139,7 +139,19 @@ fn step<'a>(
         Err(_) => return Err(HttpError::Malformed),
     }
     let is_1_1 = line.version == Some(1);
-    let meaning = Meaning::of(line.headers, is_1_1)?;
+    let method = match line.method.unwrap_or_default() {
+        "GET" => Method::Get,
+        "HEAD" => Method::Head,
+        "PUT" => Method::Put,
+        "DELETE" => Method::Delete,
+        "POST" => Method::Post,
+        "OPTIONS" => Method::Options,
+        "PATCH" => Method::Patch,
+        "TRACE" => Method::Trace,
+        "CONNECT" => Method::Connect,
+        _ => Method::Other,
+    };
+    let meaning = Meaning::of(method, line.headers, is_1_1)?;
 
     let start = head.len();
     let (body, consumed) = match meaning.body {
@@ -166,18 +178,6 @@ fn step<'a>(
         }
     };
 
-    let method = match line.method.unwrap_or_default() {
-        "GET" => Method::Get,
-        "HEAD" => Method::Head,
-        "PUT" => Method::Put,
-        "DELETE" => Method::Delete,
-        "POST" => Method::Post,
-        "OPTIONS" => Method::Options,
-        "PATCH" => Method::Patch,
-        "TRACE" => Method::Trace,
-        "CONNECT" => Method::Connect,
-        _ => Method::Other,
-    };
     let target = line.path.unwrap_or_default().as_bytes();
     let (path, query) = path_and_query(target, method == Method::Options)?;
     // Empty lines before the request are no part of its headers.
