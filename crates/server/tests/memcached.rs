@@ -181,6 +181,28 @@ fn sasl_lets_in_who_knows_a_password() {
     assert_eq!(binary(&mut house.client_of(Door::Memcached), GET, "k", b"").0, DENIED);
 }
 
+#[test]
+fn what_is_appended_to_stays_within_the_largest_item() {
+    const APPEND: u8 = 0x0e;
+    const PREPEND: u8 = 0x0f;
+    const NOT_STORED: u16 = 0x05;
+    let house = House::open(&["memcached-item-size-max 1kb"]);
+    let mut client = house.client_of(Door::Memcached);
+    let half = "h".repeat(600);
+    client.ask(&format!("set k 0 0 600\r\n{half}\r\n"), "STORED\r\n");
+    client.ask(&format!("append k 0 0 600\r\n{half}\r\n"), "NOT_STORED\r\n");
+    client.ask(&format!("ms k 600 MP\r\n{half}\r\n"), "NS\r\n");
+    for opcode in [APPEND, PREPEND] {
+        let mut other = house.client_of(Door::Memcached);
+        let (status, text) = binary(&mut other, opcode, "k", half.as_bytes());
+        assert_eq!((status, &text[..]), (NOT_STORED, &b"Not stored."[..]));
+    }
+    client.ask("mg k s\r\n", "HD s600\r\n");
+    house.client().ask("CONFIG SET memcached-item-size-max 2kb\r\n", "+OK\r\n");
+    client.ask(&format!("append k 0 0 600\r\n{half}\r\n"), "STORED\r\n");
+    client.ask("mg k s\r\n", "HD s1200\r\n");
+}
+
 fn line(client: &mut Client) -> String {
     let mut line = String::new();
     while !line.ends_with('\n') {

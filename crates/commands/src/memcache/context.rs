@@ -172,6 +172,8 @@ pub trait Server {
     fn configured(&self) -> Vec<(&'static str, String)>;
     /// `verbosity`.
     fn set_verbosity(&self, level: u32);
+    /// Longest value of an item, which appending must not get past either.
+    fn value_bytes_max(&self) -> usize;
     /// `cache_memlimit`. `Err`: a sentence saying why not.
     fn set_max_memory(&self, bytes: u64) -> Result<(), String>;
     /// Flush the database at a time to come (`flush_all 60`), instead of any time told before for

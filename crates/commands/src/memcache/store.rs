@@ -285,6 +285,12 @@ fn conditional(
         }
         Mode::Append | Mode::Prepend if found.kind != Kind::String => Err(Outcome::NotAString),
         Mode::Append | Mode::Prepend if order.cas != 0 && !matches => Err(Outcome::Exists),
+        // What is too long together is not stored, and what was there stays.
+        Mode::Append | Mode::Prepend
+            if found.len + data.len() > context.server.value_bytes_max() =>
+        {
+            Err(Outcome::NotStored)
+        }
         Mode::Append | Mode::Prepend => Ok(extend(guard, db, name, order, data, unique)),
     }
 }

@@ -2,6 +2,8 @@
 //! the commands and a store of its own.
 #![allow(dead_code, reason = "each test file uses its part")]
 
+pub mod judge;
+
 use dolium_commands::context::Flow;
 use dolium_commands::memcache::census::Census;
 use dolium_commands::memcache::classes::CLASSES_MAX;
@@ -94,6 +96,9 @@ impl Server for FakeServer {
     }
     fn set_verbosity(&self, level: u32) {
         self.verbosity.set(level);
+    }
+    fn value_bytes_max(&self) -> usize {
+        Limits::default().value_bytes_max
     }
     fn set_max_memory(&self, _bytes: u64) -> Result<(), String> {
         Ok(())

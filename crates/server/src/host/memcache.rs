@@ -131,6 +131,10 @@ impl memcache::Server for Server {
         });
     }
 
+    fn value_bytes_max(&self) -> usize {
+        self.config.live.memcache_value_max.load(Relaxed) as usize
+    }
+
     fn set_max_memory(&self, bytes: u64) -> Result<(), String> {
         let value = bytes.to_string();
         match self.config.set(&[("maxmemory", &value)]) {
