@@ -18,9 +18,13 @@ pub(super) fn run(context: &mut McContext<'_>, command: &Command<'_>) {
     let value = flags.has(b'v');
     // `u` asks that the item's use be not counted; only reads under the lock do not count.
     let changes = flags.has(b'N') || flags.has(b'T') || flags.has(b'R') || value && flags.has(b'u');
-    if !changes && read(context, command, &key) {
-        return;
-    }
+    let seen = match changes {
+        true => None,
+        false => match read(context, command, &key) {
+            Look::Answered => return,
+            Look::Seen(found) => Some(found),
+        },
+    };
     let start = context.out.len();
     let mut tries = 0;
     loop {
@@ -31,7 +35,7 @@ pub(super) fn run(context: &mut McContext<'_>, command: &Command<'_>) {
             let bytes = key.bytes().len() + retrieve::NEW_ITEM_BYTES;
             let _ = context.session.make_room(bytes, context.now);
         }
-        match change(context, command, &key) {
+        match change(context, command, &key, seen.as_ref()) {
             Ok(true) => break context.tally.add(Count::GetHit),
             Ok(false) => break miss(context, command, &key),
             Err(_) => context.out.truncate(start),
@@ -51,9 +55,17 @@ fn miss(context: &mut McContext<'_>, command: &Command<'_>, key: &Key<'_>) {
     }
 }
 
-/// Answers without a lock. False: it cannot be; nothing was answered.
+/// What a look without a lock has come to.
+enum Look {
+    Answered,
+    /// Nothing is answered: the item must change. It is told as it was before this look, which has
+    /// counted as a use.
+    Seen(Found),
+}
+
+/// Answers without a lock, if that can be.
 #[inline]
-fn read(context: &mut McContext<'_>, command: &Command<'_>, key: &Key<'_>) -> bool {
+fn read(context: &mut McContext<'_>, command: &Command<'_>, key: &Key<'_>) -> Look {
     let (flags, now, start) = (&command.flags, context.now, context.out.len());
     let copies = context.copies();
     let value_head = |found: &Found, out: &mut Vec<u8>| {
@@ -72,16 +84,16 @@ fn read(context: &mut McContext<'_>, command: &Command<'_>, key: &Key<'_>) -> bo
     let Some(found) = found else {
         context.tally.add(Count::Get);
         miss(context, command, key);
-        return true;
+        return Look::Answered;
     };
     if flags.has(b'v') && found.kind != Kind::String {
         context.out.truncate(start);
         write::line(context.out, retrieve::NOT_A_STRING);
-        return true;
+        return Look::Answered;
     }
     if found.marks != 0 || flags.has(b'c') && found.unique == 0 {
         context.out.truncate(start);
-        return false;
+        return Look::Seen(found);
     }
     if flags.has(b'v') && !copies(&found) {
         let suits = |found: &Found| found.marks == 0 && (!flags.has(b'c') || found.unique != 0);
@@ -102,7 +114,7 @@ fn read(context: &mut McContext<'_>, command: &Command<'_>, key: &Key<'_>) -> bo
     context.tally.add(Count::Get);
     context.tally.add(Count::GetHit);
     context.note_hit(key.bytes(), &found);
-    true
+    Look::Answered
 }
 
 /// The flags of an item that nothing happens to.
@@ -115,11 +127,13 @@ fn head<'a>(mut reply: MetaReply<'a>, command: &Command<'_>, view: &View) -> Met
     reply
 }
 
-/// Answers under the item's lock. `Ok(false)`: there is no item, and nothing was answered.
+/// Answers under the item's lock. `Ok(false)`: there is no item, and nothing was answered. `seen` is
+/// the item before this request's own look at it, if there was one.
 fn change(
     context: &mut McContext<'_>,
     command: &Command<'_>,
     key: &Key<'_>,
+    seen: Option<&Found>,
 ) -> Result<bool, StoreError> {
     let (flags, db, now) = (&command.flags, context.db, context.now);
     let mut guard = context.session.write(db, key, now);
@@ -136,7 +150,10 @@ fn change(
         return Ok(true);
     }
     let unique = if flags.has(b'c') { guard.unique(db, key)? } else { 0 };
-    let Some(found) = guard.find(db, key) else { return Ok(false) };
+    let Some(mut found) = guard.find(db, key) else { return Ok(false) };
+    if let Some(seen) = seen {
+        (found.frequency, found.last_use_s) = (seen.frequency, seen.last_use_s);
+    }
     let mut view = View { found, unique, now };
     let mut life = None;
     let mut won = false;
@@ -177,7 +194,8 @@ fn change(
         guard.value(db, key, context.out);
         write::block_end(context.out);
     }
-    if !flags.has(b'u') {
+    // The look before this has counted already.
+    if !flags.has(b'u') && seen.is_none() {
         guard.touch(db, key);
     }
     if won {

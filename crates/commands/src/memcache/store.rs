@@ -255,10 +255,8 @@ fn conditional(
     let matches = order.cas != 0 && order.cas == found.unique;
     match order.mode {
         Mode::Set | Mode::Replace => Ok(put(guard, db, name, order, data, unique, 0)),
-        Mode::Add => {
-            guard.touch(db, name);
-            Err(Outcome::NotStored)
-        }
+        // No use of what is there: nobody was shown it.
+        Mode::Add => Err(Outcome::NotStored),
         Mode::Cas if matches => {
             count_hit();
             Ok(put(guard, db, name, order, data, unique, 0))
