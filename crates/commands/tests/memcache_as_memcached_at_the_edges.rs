@@ -3,7 +3,10 @@
 
 mod memcache_harness;
 
-use memcache_harness::judge::compare;
+use dolium_commands::memcache::UNIQUE_OFF;
+use dolium_engine::Db;
+use memcache_harness::Connection;
+use memcache_harness::judge::{Judge, compare, compare_with};
 
 #[test]
 fn what_is_appended_to_stays_within_the_largest_item() {
@@ -55,4 +58,48 @@ fn a_refused_add_is_no_hit() {
     let refused = "add a 0 0 1\r\ny\r\nms a 1 ME\r\ny\r\ncas a 0 0 1 999999999\r\nz\r\n";
     let request = format!("{refused}mg a h u\r\nmg a h\r\nmg a h\r\n");
     compare("add", &["set a 0 0 1\r\nx\r\n", &request]);
+}
+
+#[test]
+fn without_unique_numbers_all_are_0() {
+    let mut ours = Connection::new();
+    ours.server.watching.set(UNIQUE_OFF);
+    ours.server.settings.fixed.unique_enabled = false;
+    compare_with(
+        Judge::start("without-unique", &["-C"]),
+        ours,
+        &[
+            "set a 0 0 1\r\nx\r\ngets a\r\n",
+            "mg a c v\r\n",
+            "mg a c\r\n",
+            "mg a c t T100\r\n",
+            "ms a 1 c\r\ny\r\n",
+            "gets a\r\nmg a c\r\ngats 0 a\r\n",
+            "cas a 0 0 1 1\r\nz\r\ncas a 0 0 1 0\r\nz\r\n",
+            "cas nope 0 0 1 1\r\nz\r\n",
+            "ms a 1 C1 c\r\nz\r\n",
+            "ms a 1 I C1\r\nz\r\n",
+            "gets a\r\n",
+            "set n 0 0 1\r\n1\r\nma n c\r\n",
+            "ma n C1 c v\r\nma n C2 c v\r\n",
+            "md n C1\r\nmd n C2\r\n",
+            "mg new N30 c\r\n",
+        ],
+    );
+}
+
+#[test]
+fn without_unique_numbers_me_and_dumps_say_0() {
+    let mut ours = Connection::new();
+    ours.server.watching.set(UNIQUE_OFF);
+    ours.server.settings.fixed.unique_enabled = false;
+    let told = String::from_utf8(ours.send(b"ms a 1\r\nx\r\nme a\r\n")).expect("text");
+    assert!(told.contains(" cas=0 "), "{told}");
+    ours.expect("lru_crawler metadump all\r\n", "");
+    let mut dump = ours.client.dump.take().expect("a dump under way");
+    let mut out = Vec::new();
+    let settings = &ours.server.settings;
+    assert!(dump.step(settings, &ours.session, Db(0), ours.now, &mut out), "one piece");
+    let told = String::from_utf8(out).expect("text");
+    assert!(told.starts_with("key=a ") && told.contains(" cas=0 "), "{told}");
 }

@@ -91,7 +91,7 @@ pub(super) fn count(
     if found.len == 0 || found.len > NUMBER_BYTES_MAX {
         return Err(Fault::NonNumeric);
     }
-    if step.cas != 0 && step.cas != found.unique {
+    if step.cas != 0 && !context.has_unique(&found, step.cas) {
         return Err(Fault::Refused(Outcome::Exists));
     }
     let int = guard.int(db, name);

@@ -125,11 +125,13 @@ fn get(
         out.extend_from_slice(&found.flags.to_be_bytes());
         out.extend_from_slice(key);
     };
+    let has_unique = context.server.settings().fixed.unique_enabled;
     if touch.is_none() {
         let copies = context.copies();
-        let value_head = |found: &Found, out: &mut Vec<u8>| head(out, found, found.unique);
+        let value_head = |found: &Found, out: &mut Vec<u8>| {
+            head(out, found, if has_unique { found.unique } else { 0 });
+        };
         let found = context.session.get_if(db, &name, now, context.out, &copies, value_head);
-        let has_unique = context.server.settings().fixed.unique_enabled;
         let suits = |found: &Found| found.unique != 0 || !has_unique;
         let is_sent = found
             .is_some_and(|found| found.kind == Kind::String && !copies(&found) && suits(&found));
@@ -159,7 +161,7 @@ fn get(
         tries += 1;
         context.make_room_to_rewrite(&name);
         let mut guard = context.session.write(db, &name, now);
-        let unique = guard.unique(db, &name);
+        let unique = if has_unique { guard.unique(db, &name) } else { Ok(0) };
         if unique.is_ok() || tries == ROOM_TRIES {
             break (guard, unique);
         }
@@ -230,16 +232,18 @@ fn missed(context: &mut McContext<'_>, request: &Request<'_>, key: &[u8]) {
 /// SET, ADD, REPLACE, APPEND, PREPEND and their quiet forms.
 fn put(context: &mut McContext<'_>, request: &Request<'_>, mode: Mode, flags: u32, exptime: u32) {
     let is_extension = matches!(mode, Mode::Append | Mode::Prepend);
+    let has_unique = context.server.settings().fixed.unique_enabled;
+    // With a number to compare, every store but an extension is a cas, where items have numbers.
+    let is_cas = has_unique && request.unique != 0 && !is_extension;
     let order = Order {
-        // With a number to compare, every store but an extension is a cas.
-        mode: if request.unique != 0 && !is_extension { Mode::Cas } else { mode },
+        mode: if is_cas { Mode::Cas } else { mode },
         flags,
         life: life(context, exptime),
-        cas: request.unique,
+        cas: if has_unique { request.unique } else { 0 },
         stale: false,
     };
     // Nobody hears of a quiet store's number: it is made when somebody asks.
-    let wants_unique = !request.quiet && context.server.settings().fixed.unique_enabled;
+    let wants_unique = !request.quiet && has_unique;
     let status = match store::store(context, request.key, &order, request.value, wants_unique) {
         Outcome::Stored(unique) => {
             if !request.quiet {
@@ -267,7 +271,7 @@ fn delete(context: &mut McContext<'_>, request: &Request<'_>) {
         let mut guard = context.session.write(db, &name, context.now);
         let found = guard.find(db, &name);
         drop(guard);
-        if found.is_some_and(|found| found.unique != request.unique) {
+        if found.is_some_and(|found| !context.has_unique(&found, request.unique)) {
             return fail(context, request, Status::Exists);
         }
     }

@@ -55,7 +55,9 @@ impl Dump {
                 let class = settings.classes.class_of(bytes);
                 if self.classes >> class & 1 == 1 {
                     line.clear();
-                    self.form.push(&mut line, key, found, class, bytes);
+                    let unique = if settings.fixed.unique_enabled { found.unique } else { 0 };
+                    let found = Found { unique, ..*found };
+                    self.form.push(&mut line, key, &found, class, bytes);
                     out.extend_from_slice(line.as_bytes());
                 }
             });

@@ -79,7 +79,7 @@ pub(super) fn debug(context: &mut McContext<'_>, command: &Command<'_>) {
     let text = format!(
         " exp={expires} la={} cas={} fetch={} cls=0 size={}",
         view.idle_seconds(),
-        found.unique,
+        context.shown_unique(found.unique),
         if view.was_hit() { "yes" } else { "no" },
         found.block_bytes,
     );

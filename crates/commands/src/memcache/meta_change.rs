@@ -35,7 +35,7 @@ pub(super) fn set(context: &mut McContext<'_>, command: &Command<'_>) {
     let (status, unique) = match outcome {
         // Only what went well is silent.
         Outcome::Stored(_) if flags.has(b'q') => return,
-        Outcome::Stored(unique) => (b"HD", unique),
+        Outcome::Stored(unique) => (b"HD", context.shown_unique(unique)),
         Outcome::NotStored => (b"NS", 0),
         Outcome::Exists => (b"EX", 0),
         Outcome::NotFound => (b"NF", 0),
@@ -82,7 +82,7 @@ fn deleted(
         context.tally.add(Count::DeleteMiss);
         return Ok(b"NF");
     };
-    if flags.has(b'C') && (flags.cas == 0 || flags.cas != found.unique) {
+    if flags.has(b'C') && !context.has_unique(&found, flags.cas) {
         context.tally.add(Count::DeleteMiss);
         return Ok(b"EX");
     }
@@ -152,7 +152,7 @@ fn counted(context: &mut McContext<'_>, command: &Command<'_>, key: &Key<'_>) ->
     let text = dolium_protocol::number::Decimal::unsigned(value);
     let quiet = flags.has(b'q') && !created;
     let start = context.out.len();
-    let mut view = View { found, unique, now };
+    let mut view = View { found, unique: context.shown_unique(unique), now };
     let mut life = None;
     let mut reply = match flags.has(b'v') {
         true => MetaReply::value(context.out, text.as_bytes().len()),

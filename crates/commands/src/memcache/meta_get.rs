@@ -6,7 +6,7 @@
 use super::exptime::Life;
 use super::meta::{self, View};
 use super::store::ROOM_TRIES;
-use super::{Count, KEY_BUFFER, McContext, retrieve};
+use super::{Count, KEY_BUFFER, McContext, UNIQUE_OFF, retrieve};
 use dolium_engine::*;
 use dolium_protocol::memcache::meta::Command;
 use dolium_protocol::memcache::write::{self, MetaReply};
@@ -55,6 +55,12 @@ fn miss(context: &mut McContext<'_>, command: &Command<'_>, key: &Key<'_>) {
     }
 }
 
+/// A unique number is to be told. Without unique numbers (`-C`) it is 0, for all items.
+#[inline]
+fn wants_unique(context: &McContext<'_>, command: &Command<'_>) -> bool {
+    command.flags.has(b'c') && !context.is_watched(UNIQUE_OFF)
+}
+
 /// What a look without a lock has come to.
 enum Look {
     Answered,
@@ -68,8 +74,10 @@ enum Look {
 fn read(context: &mut McContext<'_>, command: &Command<'_>, key: &Key<'_>) -> Look {
     let (flags, now, start) = (&command.flags, context.now, context.out.len());
     let copies = context.copies();
+    let numbered = wants_unique(context, command);
+    let unique = move |found: &Found| if numbered { found.unique } else { 0 };
     let value_head = |found: &Found, out: &mut Vec<u8>| {
-        let view = View { found: *found, unique: found.unique, now };
+        let view = View { found: *found, unique: unique(found), now };
         head(MetaReply::value(out, found.len), command, &view).end();
     };
     let found = if flags.has(b'v') {
@@ -91,12 +99,12 @@ fn read(context: &mut McContext<'_>, command: &Command<'_>, key: &Key<'_>) -> Lo
         write::line(context.out, retrieve::NOT_A_STRING);
         return Look::Answered;
     }
-    if found.marks != 0 || flags.has(b'c') && found.unique == 0 {
+    if found.marks != 0 || numbered && found.unique == 0 {
         context.out.truncate(start);
         return Look::Seen(found);
     }
     if flags.has(b'v') && !copies(&found) {
-        let suits = |found: &Found| found.marks == 0 && (!flags.has(b'c') || found.unique != 0);
+        let suits = |found: &Found| found.marks == 0 && (!numbered || found.unique != 0);
         // The look above has counted as a use, which is not to be told as an earlier one.
         let Found { frequency, last_use_s, .. } = found;
         let head = |found: &Found, out: &mut Vec<u8>| {
@@ -108,7 +116,7 @@ fn read(context: &mut McContext<'_>, command: &Command<'_>, key: &Key<'_>) -> Lo
     } else if flags.has(b'v') {
         write::block_end(context.out);
     } else {
-        let view = View { found, unique: found.unique, now };
+        let view = View { found, unique: unique(&found), now };
         head(MetaReply::status(context.out, b"HD"), command, &view).end();
     }
     context.tally.add(Count::Get);
@@ -149,7 +157,7 @@ fn change(
         write::line(context.out, retrieve::NOT_A_STRING);
         return Ok(true);
     }
-    let unique = if flags.has(b'c') { guard.unique(db, key)? } else { 0 };
+    let unique = if wants_unique(context, command) { guard.unique(db, key)? } else { 0 };
     let Some(mut found) = guard.find(db, key) else { return Ok(false) };
     if let Some(seen) = seen {
         (found.frequency, found.last_use_s) = (seen.frequency, seen.last_use_s);

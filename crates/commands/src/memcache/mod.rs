@@ -29,6 +29,7 @@ pub mod settings;
 mod stats;
 mod store;
 mod tally;
+mod unique;
 
 pub use binary::run as run_binary;
 use context::Mark;

@@ -9,6 +9,7 @@ use super::details::Did;
 use super::events::Fetched;
 use super::exptime::Life;
 use super::store::ROOM_TRIES;
+use super::unique::Number;
 use super::{Count, Left, McContext, Piece, Reason};
 use crate::outlet::Outlet;
 use dolium_engine::{Event, Found, Key, Kind};
@@ -48,12 +49,13 @@ pub(super) fn get_all(
     let before = std::mem::take(&mut context.client.left);
     let mut told = before.map_or(0, |left| left.told);
     let mut others = keys;
+    let number = Number::new(context, cas);
     loop {
         let from = others.rest().len();
         let Some(key) = others.next() else { break };
         let shown = match told {
-            0 => get(context, key, cas, others),
-            _ => get_told(context, key, cas, others),
+            0 => get(context, key, number, others),
+            _ => get_told(context, key, number, others),
         };
         told = told.saturating_sub(1);
         if matches!(shown, Shown::Lent | Shown::AndEnd)
@@ -124,7 +126,7 @@ impl McContext<'_> {
 /// As [`get`], for a key that has been counted and shown to who watches (see [`Left::told`]): the
 /// store's own counts and what it knows of uses stay as they are, too.
 #[cold]
-fn get_told(context: &mut McContext<'_>, key: &[u8], cas: bool, others: Words<'_>) -> Shown {
+fn get_told(context: &mut McContext<'_>, key: &[u8], number: Number, others: Words<'_>) -> Shown {
     let name = context.session.engine().key(key);
     let Some(found) = context.session.peek(context.db, &name, context.now) else {
         return Shown::Yes;
@@ -132,29 +134,29 @@ fn get_told(context: &mut McContext<'_>, key: &[u8], cas: bool, others: Words<'_
     if found.kind != Kind::String {
         return Shown::NoString;
     }
-    let may_pass = !context.copies()(&found) && (!cas || found.unique != 0);
-    if may_pass && let Some((shown, _)) = lend(context, &name, cas, others) {
+    let may_pass = !context.copies()(&found) && number.is_there(&found);
+    if may_pass && let Some((shown, _)) = lend(context, &name, number, others) {
         return shown;
     }
-    get_locked(context, key, cas, found.unique == 0);
+    get_locked(context, key, number, found.unique == 0);
     Shown::Yes
 }
 
 /// Appends the item of a key, if there is one; `others` are to follow it.
 #[inline]
-fn get(context: &mut McContext<'_>, key: &[u8], cas: bool, others: Words<'_>) -> Shown {
+fn get(context: &mut McContext<'_>, key: &[u8], number: Number, others: Words<'_>) -> Shown {
     let name = context.session.engine().key(key);
     let start = context.out.len();
     let copies = context.copies();
-    let head = |found: &Found, out: &mut Vec<u8>| header(out, key, found, cas);
+    let head = |found: &Found, out: &mut Vec<u8>| number.header(out, key, found);
     let (db, now) = (context.db, context.now);
     let found = context.session.get_if(db, &name, now, context.out, &copies, head);
     if let Some(found) = found
         && !copies(&found)
         && found.kind == Kind::String
-        && (!cas || found.unique != 0)
+        && number.is_there(&found)
     {
-        return pass(context, &name, cas, others);
+        return pass(context, &name, number, others);
     }
     context.tally.add(Count::Get);
     match found {
@@ -162,14 +164,14 @@ fn get(context: &mut McContext<'_>, key: &[u8], cas: bool, others: Words<'_>) ->
             context.out.truncate(start);
             return Shown::NoString;
         }
-        Some(found) if !cas || found.unique != 0 => {
+        Some(found) if number.is_there(&found) => {
             write::block_end(context.out);
             context.tally.add(Count::GetHit);
             context.note_hit(key, &found);
         }
         Some(found) => {
             context.out.truncate(start);
-            match get_locked(context, key, cas, true) {
+            match get_locked(context, key, number, true) {
                 true => {
                     context.tally.add(Count::GetHit);
                     context.note_hit(key, &found);
@@ -184,9 +186,9 @@ fn get(context: &mut McContext<'_>, key: &[u8], cas: bool, others: Words<'_>) ->
 
 /// As [`get`], for a value that need not be copied.
 #[cold]
-fn pass(context: &mut McContext<'_>, key: &Key<'_>, cas: bool, others: Words<'_>) -> Shown {
-    let Some((shown, found)) = lend(context, key, cas, others) else {
-        return get(context, key.bytes(), cas, others);
+fn pass(context: &mut McContext<'_>, key: &Key<'_>, number: Number, others: Words<'_>) -> Shown {
+    let Some((shown, found)) = lend(context, key, number, others) else {
+        return get(context, key.bytes(), number, others);
     };
     context.tally.add(Count::Get);
     context.tally.add(Count::GetHit);
@@ -198,7 +200,7 @@ fn pass(context: &mut McContext<'_>, key: &Key<'_>, cas: bool, others: Words<'_>
 fn lend(
     context: &mut McContext<'_>,
     key: &Key<'_>,
-    cas: bool,
+    number: Number,
     others: Words<'_>,
 ) -> Option<(Shown, Found)> {
     let mut rest = others;
@@ -206,19 +208,14 @@ fn lend(
     let end: &[u8] = if is_last { b"\r\nEND\r\n" } else { b"\r\n" };
     let mut lent = None;
     let head = |found: &Found, out: &mut Vec<u8>| {
-        header(out, key.bytes(), found, cas);
+        number.header(out, key.bytes(), found);
         lent = Some(*found);
     };
-    let suits = |found: &Found| !cas || found.unique != 0;
+    let suits = |found: &Found| number.is_there(found);
     if !context.pass(key, suits, head, end) {
         return None;
     }
     Some((if is_last { Shown::AndEnd } else { Shown::Lent }, lent?))
-}
-
-#[inline(always)]
-fn header(out: &mut Vec<u8>, key: &[u8], found: &Found, cas: bool) {
-    write::value_header(out, key, found.flags, found.len, cas.then_some(found.unique));
 }
 
 impl McContext<'_> {
@@ -247,14 +244,14 @@ impl McContext<'_> {
     }
 }
 
-/// Appends an item as it is under the lock of its shard. For `cas` its unique number is made, if it
+/// Appends an item as it is under the lock of its shard. For `gets` its unique number is made, if it
 /// has none (it `is_bare`); without memory for that the item is not shown: a number that no `cas` could
 /// match would be a lie. False: there is none that could be shown.
 #[cold]
-fn get_locked(context: &mut McContext<'_>, key: &[u8], cas: bool, is_bare: bool) -> bool {
+fn get_locked(context: &mut McContext<'_>, key: &[u8], number: Number, is_bare: bool) -> bool {
     let name = context.session.engine().key(key);
     for _ in 0..ROOM_TRIES {
-        if cas && is_bare {
+        if number == Number::Own && is_bare {
             context.make_room_to_rewrite(&name);
         }
         let mut guard = context.session.write(context.db, &name, context.now);
@@ -263,10 +260,10 @@ fn get_locked(context: &mut McContext<'_>, key: &[u8], cas: bool, is_bare: bool)
         if !found.is_some_and(|found| found.kind == Kind::String) {
             return false;
         }
-        let unique = if cas { guard.unique(context.db, &name) } else { Ok(0) };
+        let unique = if number == Number::Own { guard.unique(context.db, &name) } else { Ok(0) };
         let Ok(unique) = unique else { continue };
         let Some(found) = guard.find(context.db, &name) else { return false };
-        header(context.out, key, &Found { unique, ..found }, cas);
+        number.header(context.out, key, &Found { unique, ..found });
         guard.value(context.db, &name, context.out);
         write::block_end(context.out);
         return true;
@@ -283,6 +280,7 @@ pub(super) fn get_and_touch(
     life: Life,
 ) -> bool {
     let name = context.session.engine().key(key);
+    let number = Number::new(context, cas);
     context.tally.add(Count::Touch);
     for _ in 0..ROOM_TRIES {
         context.make_room_to_rewrite(&name);
@@ -292,10 +290,10 @@ pub(super) fn get_and_touch(
             Some(found) if found.kind != Kind::String => return false,
             Some(_) => {}
         }
-        let unique = if cas { guard.unique(context.db, &name) } else { Ok(0) };
+        let unique = if number == Number::Own { guard.unique(context.db, &name) } else { Ok(0) };
         let (Ok(unique), Some(found)) = (unique, guard.find(context.db, &name)) else { continue };
         let start = context.out.len();
-        write::value_header(context.out, key, found.flags, found.len, cas.then_some(unique));
+        number.header(context.out, key, &Found { unique, ..found });
         guard.value(context.db, &name, context.out);
         write::block_end(context.out);
         guard.touch(context.db, &name);

@@ -251,8 +251,7 @@ fn conditional(
             Mode::Replace | Mode::Append | Mode::Prepend => Err(Outcome::NotStored),
         };
     };
-    // An item that nobody has asked for its number has none that a client could have.
-    let matches = order.cas != 0 && order.cas == found.unique;
+    let matches = context.has_unique(&found, order.cas);
     match order.mode {
         Mode::Set | Mode::Replace => Ok(put(guard, db, name, order, data, unique, 0)),
         // No use of what is there: nobody was shown it.
@@ -263,7 +262,10 @@ fn conditional(
         }
         // Numbers grow, so an item that has none yet was written after whatever the client read.
         Mode::Cas
-            if order.stale && order.cas != 0 && (found.unique == 0 || order.cas < found.unique) =>
+            if order.stale
+                && order.cas != 0
+                && !context.is_watched(super::UNIQUE_OFF)
+                && (found.unique == 0 || order.cas < found.unique) =>
         {
             count_hit();
             // The new value is better than none, but was made from what is out of date.
