@@ -103,3 +103,34 @@ fn without_unique_numbers_me_and_dumps_say_0() {
     let told = String::from_utf8(out).expect("text");
     assert!(told.starts_with("key=a ") && told.contains(" cas=0 "), "{told}");
 }
+
+#[test]
+fn administration() {
+    compare(
+        "administration",
+        &[
+            "cache_memlimit 1000000001\r\n",
+            "cache_memlimit 4294967295\r\n",
+            "cache_memlimit 7\r\n",
+            "cache_memlimit -1\r\n",
+            "cache_memlimit x\r\n",
+            "lru_crawler metadump\r\n",
+            "lru_crawler metadump all x\r\n",
+            "lru_crawler metadump all noreply\r\n",
+            "lru_crawler metadump 99\r\n",
+            "lru_crawler mgdump\r\n",
+            "lru_crawler mgdump all x\r\n",
+            "lru_crawler enable x\r\n",
+            "lru_crawler enable noreply\r\n",
+            "lru_crawler disable x\r\n",
+            "lru_crawler crawl\r\n",
+            "lru_crawler crawl all x\r\n",
+            "lru_crawler sleep 1 2\r\n",
+            "lru_crawler sleep 5 noreply\r\n",
+            "lru_crawler tocrawl 1 2\r\n",
+            "lru_crawler sleep 5\r\n",
+            "verbosity 0\r\nwatch\r\n",
+            "version\r\nwatch nothing\r\n",
+        ],
+    );
+}

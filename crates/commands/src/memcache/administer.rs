@@ -26,8 +26,8 @@ pub(super) fn run(context: &mut McContext<'_>, name: &[u8], words: Words<'_>) ->
     let words_list = &list[..count];
     if name == b"lru_crawler" {
         match words_list {
-            [b"metadump", rest @ ..] => return dump::begin(context, true, rest.first().copied()),
-            [b"mgdump", rest @ ..] => return dump::begin(context, false, rest.first().copied()),
+            [b"metadump", which] => return dump::begin(context, true, which),
+            [b"mgdump", which] => return dump::begin(context, false, which),
             _ => {}
         }
     }
@@ -42,7 +42,8 @@ pub(super) fn run(context: &mut McContext<'_>, name: &[u8], words: Words<'_>) ->
         }
         return Flow::Continue;
     }
-    let noreply = words_list.last() == Some(&&b"noreply"[..]);
+    // A word too many for `lru_crawler`, which answers all the same.
+    let noreply = name != b"lru_crawler" && words_list.last() == Some(&&b"noreply"[..]);
     let reply = match name {
         b"lru" => lru(context, words_list),
         b"slabs" => slabs(context, words_list),
@@ -147,15 +148,15 @@ fn crawler(context: &McContext<'_>, words: &[&[u8]]) -> &'static str {
     let settings = context.server.settings();
     let live = &settings.live;
     match words {
-        [b"enable", ..] => match live.lru_crawler.swap(true, Relaxed) {
+        [b"enable"] => match live.lru_crawler.swap(true, Relaxed) {
             true => "ERROR failed to start lru crawler thread",
             false => "OK",
         },
-        [b"disable", ..] => {
+        [b"disable"] => {
             live.lru_crawler.store(false, Relaxed);
             "OK"
         }
-        [b"crawl", which, ..] => {
+        [b"crawl", which] => {
             if !live.lru_crawler.load(Relaxed) {
                 return "CLIENT_ERROR lru crawler disabled";
             }
@@ -166,7 +167,7 @@ fn crawler(context: &McContext<'_>, words: &[&[u8]]) -> &'static str {
             context.server.crawl();
             "OK"
         }
-        [b"sleep", us, ..] => match number::<u32>(us) {
+        [b"sleep", us] => match number::<u32>(us) {
             Some(us @ 0..=1_000_000) => {
                 live.crawler_sleep_us.store(us, Relaxed);
                 "OK"
@@ -174,7 +175,7 @@ fn crawler(context: &McContext<'_>, words: &[&[u8]]) -> &'static str {
             Some(_) => "CLIENT_ERROR sleep must be one second or less",
             None => BAD_LINE,
         },
-        [b"tocrawl", count, ..] => match number::<u32>(count) {
+        [b"tocrawl", count] => match number::<u32>(count) {
             Some(count) => {
                 live.crawler_to_crawl.store(count, Relaxed);
                 "OK"
@@ -189,6 +190,9 @@ fn crawler(context: &McContext<'_>, words: &[&[u8]]) -> &'static str {
 fn watch(context: &mut McContext<'_>, words: Words<'_>) {
     if !context.server.settings().fixed.watch_enabled {
         return write::line(context.out, "CLIENT_ERROR watch commands not allowed");
+    }
+    if !context.out.is_empty() {
+        return write::line(context.out, "ERROR cannot pipeline other commands before watch");
     }
     let mut streams = 0;
     let mut any = false;

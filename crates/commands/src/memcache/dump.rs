@@ -99,7 +99,7 @@ impl Form {
 }
 
 /// `lru_crawler metadump|mgdump all|hash|CLASS,CLASS...`.
-pub(super) fn begin(context: &mut McContext<'_>, is_meta: bool, which: Option<&[u8]>) -> Flow {
+pub(super) fn begin(context: &mut McContext<'_>, is_meta: bool, which: &[u8]) -> Flow {
     let settings = context.server.settings();
     let refusal = if !settings.fixed.dump_enabled {
         Some("ERROR metadump not allowed")
@@ -113,9 +113,8 @@ pub(super) fn begin(context: &mut McContext<'_>, is_meta: bool, which: Option<&[
         return Flow::Continue;
     }
     let classes = match which {
-        Some(b"all" | b"hash") => Some(u64::MAX),
-        Some(list) => class_bits(settings, list),
-        None => None,
+        b"all" | b"hash" => Some(u64::MAX),
+        list => class_bits(settings, list),
     };
     match classes {
         None => write::line(context.out, "BADCLASS invalid class id"),

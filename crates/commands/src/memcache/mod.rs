@@ -233,10 +233,13 @@ fn text_other(context: &mut McContext<'_>, command: Command<'_>) -> Flow {
             ("OK", noreply)
         }
         Command::MemoryLimit { mebibytes, noreply } => {
-            let bytes = u64::from(mebibytes) << 20;
             match mebibytes {
                 0..8 => ("MEMLIMIT_TOO_SMALL cannot set maxbytes to less than 8m", noreply),
-                _ => match context.server.set_max_memory(bytes) {
+                // So many were meant as bytes.
+                1_000_000_001.. => {
+                    ("MEMLIMIT_ADJUST_FAILED input value is megabytes not bytes", noreply)
+                }
+                _ => match context.server.set_max_memory(mebibytes << 20) {
                     Ok(()) => ("OK", noreply),
                     Err(_) => ("MEMLIMIT_ADJUST_FAILED out of bounds or unable to adjust", noreply),
                 },

@@ -70,7 +70,7 @@ pub enum Command<'a> {
     },
     /// `cache_memlimit`, in MiB.
     MemoryLimit {
-        mebibytes: u32,
+        mebibytes: u64,
         noreply: bool,
     },
     Quit,
@@ -178,7 +178,7 @@ pub(crate) fn command<'a>(line: &'a [u8], limits: &Limits) -> Understood<'a> {
             Some(level) => Command::Verbosity { level, noreply }.into(),
             None => refuse(Refusal::BadLine),
         },
-        (b"cache_memlimit", 2 | 3) => match unsigned_32(words[1]) {
+        (b"cache_memlimit", 2 | 3) => match unsigned(words[1]) {
             Some(mebibytes) => Command::MemoryLimit { mebibytes, noreply }.into(),
             None => refuse(Refusal::Unknown),
         },
