@@ -134,3 +134,16 @@ fn administration() {
         ],
     );
 }
+
+#[test]
+fn numbers_behind_a_minus() {
+    let mut requests = Vec::new();
+    for number in ["-0", "-00", "-1", "-9223372036854775808", "-9223372036854775809"] {
+        let len = number.len();
+        requests.push(format!("set n 0 0 {len}\r\n{number}\r\nincr n 1\r\nget n\r\n"));
+        requests.push("set n 0 0 2\r\n10\r\n".into());
+        requests.push(format!("incr n {number}\r\ndecr n {number}\r\nma n D{number} v\r\n"));
+    }
+    requests.push("decr n -18446744073709551615\r\nincr n -18446744073709551616\r\n".into());
+    compare("minus", &requests.iter().map(String::as_str).collect::<Vec<_>>());
+}

@@ -8,7 +8,7 @@ use super::store::Outcome;
 use super::{Count, McContext, retrieve};
 use crate::context::Flow;
 use dolium_engine::{Deadline, Event, Flags, Key, Kind, Put, Value};
-use dolium_protocol::memcache::write;
+use dolium_protocol::memcache::{negated, write};
 use dolium_protocol::number::{Decimal, parse_digits};
 
 /// Longest value that is looked at; Memcached too refuses numbers in items of several chunks.
@@ -145,9 +145,14 @@ pub(super) fn count(
 fn number(text: &[u8]) -> Option<u64> {
     let is_blank = |byte: &u8| matches!(byte, b' ' | b'\t'..=b'\r');
     let text = &text[text.iter().take_while(|byte| is_blank(byte)).count()..];
-    let text = text.strip_prefix(b"+").unwrap_or(text);
+    let (is_negative, text) = match text {
+        [b'-', rest @ ..] => (true, rest),
+        [b'+', rest @ ..] => (false, rest),
+        _ => (false, text),
+    };
     let end = text.iter().position(is_blank).unwrap_or(text.len());
-    parse_digits(&text[..end])
+    let magnitude = parse_digits(&text[..end])?;
+    if is_negative { negated(magnitude) } else { Some(magnitude) }
 }
 
 #[cfg(test)]
@@ -162,6 +167,8 @@ mod tests {
         assert_eq!(number(b"18446744073709551615"), Some(u64::MAX));
         assert_eq!(number(b"18446744073709551616"), None);
         assert_eq!(number(b"-1"), None);
+        assert_eq!(number(b"-0"), Some(0));
+        assert_eq!(number(b"-18446744073709551615"), Some(1));
         assert_eq!(number(b"7apples"), None);
         assert_eq!(number(b"  "), None);
         assert_eq!(number(b""), None);

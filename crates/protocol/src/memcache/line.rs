@@ -94,9 +94,16 @@ pub(crate) fn signed(word: &[u8]) -> Option<i64> {
 /// An unsigned number of 64 bits.
 pub(crate) fn unsigned(word: &[u8]) -> Option<u64> {
     match sign_and_magnitude(word)? {
-        (true, 1..) => None,
-        (_, magnitude) => Some(magnitude),
+        (true, magnitude) => negated(magnitude),
+        (false, magnitude) => Some(magnitude),
     }
+}
+
+/// What C's strtoull makes of a number behind a minus: 2^64 less it. Memcached takes that for a number
+/// if it is no negative one when it is read as a signed one, as for -0.
+pub fn negated(magnitude: u64) -> Option<u64> {
+    let number = magnitude.wrapping_neg();
+    (number <= i64::MAX as u64).then_some(number)
 }
 
 /// An unsigned number of 32 bits.
@@ -156,6 +163,8 @@ mod tests {
         assert_eq!(unsigned(b"18446744073709551616"), None);
         assert_eq!(unsigned(b"-1"), None);
         assert_eq!(unsigned(b"-0"), Some(0));
+        assert_eq!(unsigned(b"-18446744073709551615"), Some(1));
+        assert_eq!(unsigned(b"-9223372036854775808"), None);
         assert_eq!(unsigned_32(b"4294967295"), Some(u32::MAX));
         assert_eq!(unsigned_32(b"4294967296"), None);
         assert_eq!(block_len(b"2147483645"), Some(2_147_483_645));

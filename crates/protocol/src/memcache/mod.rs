@@ -21,6 +21,6 @@ pub mod text;
 pub mod write;
 
 pub use apart::{Announced, announced, received};
-pub use line::{Keys, Words};
+pub use line::{Keys, Words, negated};
 pub use parse::{BLOCK_END, Limits, ParseState, Parsed, Request, parse};
 pub use refusal::Refusal;
