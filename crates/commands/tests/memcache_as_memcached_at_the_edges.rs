@@ -61,6 +61,55 @@ fn a_refused_add_is_no_hit() {
 }
 
 #[test]
+fn numbers_behind_a_minus() {
+    let mut requests = Vec::new();
+    for number in ["-0", "-00", "-1", "-9223372036854775808", "-9223372036854775809"] {
+        let len = number.len();
+        requests.push(format!("set n 0 0 {len}\r\n{number}\r\nincr n 1\r\nget n\r\n"));
+        requests.push("set n 0 0 2\r\n10\r\n".into());
+        requests.push(format!("incr n {number}\r\ndecr n {number}\r\nma n D{number} v\r\n"));
+    }
+    requests.push("decr n -18446744073709551615\r\nincr n -18446744073709551616\r\n".into());
+    compare("minus", &requests.iter().map(String::as_str).collect::<Vec<_>>());
+}
+
+#[test]
+fn administration() {
+    compare(
+        "administration",
+        &[
+            "cache_memlimit 1000000001\r\n",
+            "cache_memlimit 4294967295\r\n",
+            "cache_memlimit 7\r\n",
+            "cache_memlimit -1\r\n",
+            "cache_memlimit x\r\n",
+            "lru_crawler metadump\r\n",
+            "lru_crawler metadump all x\r\n",
+            "lru_crawler metadump all noreply\r\n",
+            "lru_crawler metadump 99\r\n",
+            "lru_crawler mgdump\r\n",
+            "lru_crawler mgdump all x\r\n",
+            "lru_crawler enable x\r\n",
+            "lru_crawler enable noreply\r\n",
+            "lru_crawler disable x\r\n",
+            "lru_crawler crawl\r\n",
+            "lru_crawler crawl all x\r\n",
+            "lru_crawler sleep 1 2\r\n",
+            "lru_crawler sleep 5 noreply\r\n",
+            "lru_crawler tocrawl 1 2\r\n",
+            "lru_crawler sleep 5\r\n",
+            "verbosity 0\r\nwatch\r\n",
+            "version\r\nwatch nothing\r\n",
+            "stats sizes\r\n",
+            "stats sizes_enable\r\n",
+            "set a 0 0 1\r\nx\r\nstats sizes\r\n",
+            "stats sizes_disable\r\n",
+            "stats sizes\r\n",
+        ],
+    );
+}
+
+#[test]
 fn without_unique_numbers_all_are_0() {
     let mut ours = Connection::new();
     ours.server.watching.set(UNIQUE_OFF);
@@ -102,48 +151,4 @@ fn without_unique_numbers_me_and_dumps_say_0() {
     assert!(dump.step(settings, &ours.session, Db(0), ours.now, &mut out), "one piece");
     let told = String::from_utf8(out).expect("text");
     assert!(told.starts_with("key=a ") && told.contains(" cas=0 "), "{told}");
-}
-
-#[test]
-fn administration() {
-    compare(
-        "administration",
-        &[
-            "cache_memlimit 1000000001\r\n",
-            "cache_memlimit 4294967295\r\n",
-            "cache_memlimit 7\r\n",
-            "cache_memlimit -1\r\n",
-            "cache_memlimit x\r\n",
-            "lru_crawler metadump\r\n",
-            "lru_crawler metadump all x\r\n",
-            "lru_crawler metadump all noreply\r\n",
-            "lru_crawler metadump 99\r\n",
-            "lru_crawler mgdump\r\n",
-            "lru_crawler mgdump all x\r\n",
-            "lru_crawler enable x\r\n",
-            "lru_crawler enable noreply\r\n",
-            "lru_crawler disable x\r\n",
-            "lru_crawler crawl\r\n",
-            "lru_crawler crawl all x\r\n",
-            "lru_crawler sleep 1 2\r\n",
-            "lru_crawler sleep 5 noreply\r\n",
-            "lru_crawler tocrawl 1 2\r\n",
-            "lru_crawler sleep 5\r\n",
-            "verbosity 0\r\nwatch\r\n",
-            "version\r\nwatch nothing\r\n",
-        ],
-    );
-}
-
-#[test]
-fn numbers_behind_a_minus() {
-    let mut requests = Vec::new();
-    for number in ["-0", "-00", "-1", "-9223372036854775808", "-9223372036854775809"] {
-        let len = number.len();
-        requests.push(format!("set n 0 0 {len}\r\n{number}\r\nincr n 1\r\nget n\r\n"));
-        requests.push("set n 0 0 2\r\n10\r\n".into());
-        requests.push(format!("incr n {number}\r\ndecr n {number}\r\nma n D{number} v\r\n"));
-    }
-    requests.push("decr n -18446744073709551615\r\nincr n -18446744073709551616\r\n".into());
-    compare("minus", &requests.iter().map(String::as_str).collect::<Vec<_>>());
 }

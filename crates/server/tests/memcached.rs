@@ -203,6 +203,22 @@ fn what_is_appended_to_stays_within_the_largest_item() {
     client.ask("mg k s\r\n", "HD s1200\r\n");
 }
 
+#[test]
+fn settings_tell_whether_details_count_and_how_many_threads_serve_datagrams() {
+    let house = House::open(&[]);
+    let settings = || {
+        let mut client = house.client_of(Door::Memcached);
+        client.send(b"stats settings\r\nquit\r\n");
+        String::from_utf8(client.take_all()).unwrap()
+    };
+    let told = settings();
+    assert!(told.contains("STAT num_threads_per_udp 1\r\n"), "{told}");
+    assert!(told.contains("STAT detail_enabled no\r\n"), "{told}");
+    house.client_of(Door::Memcached).ask("stats detail on\r\n", "OK\r\n");
+    let told = settings();
+    assert!(told.contains("STAT detail_enabled yes\r\n"), "{told}");
+}
+
 fn line(client: &mut Client) -> String {
     let mut line = String::new();
     while !line.ends_with('\n') {

@@ -49,6 +49,7 @@ pub struct Fixed {
     pub watcher_buffer_bytes: usize,
     pub worker_buffer_bytes: usize,
     pub read_buffer_limit: usize,
+    /// At the start.
     pub track_sizes: bool,
     pub tail_repair_time: u32,
     pub hash_algorithm: String,
@@ -156,7 +157,8 @@ pub struct Live {
     pub verbosity: AtomicU32,
     /// The Unix second of the last `flush_all`; 0: there was none.
     pub flushed_at: AtomicU64,
-    pub ext_item_age: AtomicU32,
+    /// `stats sizes` answers: `-o track_sizes` or `stats sizes_enable`.
+    pub track_sizes: AtomicBool,
 }
 
 impl Default for Live {
@@ -176,7 +178,7 @@ impl Default for Live {
             temporary_ttl: AtomicU32::new(61),
             verbosity: AtomicU32::new(0),
             flushed_at: AtomicU64::new(0),
-            ext_item_age: AtomicU32::new(u32::MAX),
+            track_sizes: AtomicBool::new(false),
         }
     }
 }
@@ -203,6 +205,7 @@ impl Settings {
             fixed.slab_chunk_max.min(fixed.item_size_max),
             fixed.unique_enabled,
         );
+        live.track_sizes.store(fixed.track_sizes, Relaxed);
         Settings { fixed, live, classes }
     }
 
@@ -260,7 +263,7 @@ impl Settings {
             ("watcher_logbuf_size", fixed.watcher_buffer_bytes.to_string()),
             ("worker_logbuf_size", fixed.worker_buffer_bytes.to_string()),
             ("read_buf_mem_limit", fixed.read_buffer_limit.to_string()),
-            ("track_sizes", yes(fixed.track_sizes)),
+            ("track_sizes", yes(live.track_sizes.load(Relaxed))),
             ("inline_ascii_response", yes(false)),
             ("ssl_enabled", yes(fixed.tls.enabled)),
             ("ssl_chain_cert", fixed.tls.chain.clone().unwrap_or_else(|| "(null)".into())),
@@ -273,6 +276,8 @@ impl Settings {
             ("ssl_session_cache", yes(fixed.tls.session_cache)),
             ("ssl_kernel_tls", yes(false)),
             ("ssl_min_version", fixed.tls.min_version.into()),
+            // Connections are not spread by the queues of network cards (`-N`).
+            ("num_napi_ids", "(null)".into()),
             ("memory_file", fixed.memory_file.clone().unwrap_or_else(|| "(null)".into())),
         ]);
         lines

@@ -7,7 +7,9 @@ use dolium_commands::host::Host;
 use dolium_commands::memcache::census::Census;
 use dolium_commands::memcache::classes::CLASSES_MAX;
 use dolium_commands::memcache::details::Details;
-use dolium_commands::memcache::{self, Departed, Process, Reason, Settings, TlsNumbers, Totals};
+use dolium_commands::memcache::{
+    self, DETAILS_ON, Departed, Process, Reason, Settings, TlsNumbers, Totals,
+};
 use dolium_engine::{Db, Millis, Session};
 use std::sync::PoisonError;
 use std::sync::atomic::Ordering::Relaxed;
@@ -110,6 +112,7 @@ impl memcache::Server for Server {
             false => value("memcached-port"),
         };
         let evicts = value("maxmemory-policy") != "noeviction";
+        let counts_details = self.memcached.watchers.mask() & DETAILS_ON != 0;
         let wants_login = self.memcached_wants_login() && !fixed.sasl;
         vec![
             ("maxbytes", self.max_memory().to_string()),
@@ -117,6 +120,9 @@ impl memcache::Server for Server {
             ("tcpport", tcp_port),
             ("evictions", if evicts { "on" } else { "off" }.into()),
             ("num_threads", self.posts.len().to_string()),
+            // Every thread serves datagrams.
+            ("num_threads_per_udp", self.posts.len().to_string()),
+            ("detail_enabled", if counts_details { "yes" } else { "no" }.into()),
             ("tcp_backlog", backlog),
             ("auth_enabled_ascii", if wants_login { "yes" } else { "no" }.into()),
             ("item_size_max", value("memcached-item-size-max")),
