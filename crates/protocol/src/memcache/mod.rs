@@ -7,8 +7,8 @@
 //!   mg key t v\r\n                      meta verb, key, one-letter flags
 //! ```
 //! Refusals, limits and leniencies are those of Memcached 1.6.18. Two differences, both on the
-//! side of keeping data whole: a number that does not fit is refused where Memcached would cut its
-//! upper bits off, and base64 must be well formed where Memcached skips what it cannot read.
+//! side of keeping data whole: client flags that do not fit are refused where Memcached would cut
+//! their upper bits off, and base64 must be well formed where Memcached skips what it cannot read.
 
 mod apart;
 pub mod binary;
