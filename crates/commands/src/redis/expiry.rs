@@ -57,7 +57,7 @@ pub(crate) fn deadline(value: i64, unit: Unit, base: Base, now: Millis) -> Optio
 }
 
 /// What SET and GETEX share: at most one of EX, PX, EXAT, PXAT and the word `keeper` (KEEPTTL or
-/// PERSIST).
+/// PERSIST). The same one may be said again: the last counts.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Expiry<'a> {
     pub at: Option<(&'a [u8], (Unit, Base))>,
@@ -67,13 +67,14 @@ pub(crate) struct Expiry<'a> {
 impl<'a> Expiry<'a> {
     /// Takes the option at `i` if it is one of these; how many arguments it took.
     pub fn take(&mut self, args: &Args<'a>, i: usize, keeper: &str) -> Result<usize, CommandError> {
-        let taken = self.at.is_some() || self.keeper;
         if args.arg(i).eq_ignore_ascii_case(keeper.as_bytes()) && self.at.is_none() {
             self.keeper = true;
             return Ok(1);
         }
         match (word(args.arg(i)), args.get(i + 1)) {
-            (Some(word), Some(value)) if !taken => {
+            (Some(word), Some(value))
+                if !self.keeper && self.at.is_none_or(|(_, before)| before == word) =>
+            {
                 self.at = Some((value, word));
                 Ok(2)
             }

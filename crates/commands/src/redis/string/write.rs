@@ -204,6 +204,8 @@ mod tests {
         assert_eq!(parse("set k v XX KEEPTTL"), Ok((Some(true), false, false, true)));
         assert_eq!(parse("set k v ex 10 xx"), Ok((Some(true), false, true, false)));
         assert_eq!(parse("set k v nx nx"), Ok((Some(false), false, false, false)));
+        assert_eq!(parse("set k v ex 1 ex 2"), Ok((None, false, true, false)));
+        assert_eq!(parse("set k v keepttl keepttl"), Ok((None, false, false, true)));
         for wrong in ["nx xx", "ex 1 px 1", "keepttl ex 1", "ex 1 keepttl", "ex", "persist", "foo"]
         {
             assert_eq!(parse(&format!("set k v {wrong}")), Err(CommandError::Syntax), "{wrong}");
