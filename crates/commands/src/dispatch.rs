@@ -15,6 +15,7 @@ use crate::connection::{ClientState, ReplyMode, gate};
 use crate::context::{Context, Flow};
 use crate::limits::UNKNOWN_ARGUMENTS_PREVIEW_BYTES;
 use crate::redis::error::{CommandError, quoted};
+use crate::redis::exec;
 use crate::redis::row::{Call, Row, flag};
 use crate::redis::string::read;
 use crate::redis::table;
@@ -180,6 +181,8 @@ fn run_gated(ctx: &mut Context<'_>, prepared: &Prepared, args: Args<'_>) {
             if ctx.client.gate & gate::MULTI != 0 {
                 ctx.client.transaction.broken = true;
             }
+            let is_exec = prepared.row.is_some_and(|row| row.name == "exec");
+            let error = if is_exec { exec::refused(ctx, error) } else { error };
             refuse(ctx, start, &error);
         }
         Ok(row) => {

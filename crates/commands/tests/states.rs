@@ -32,6 +32,20 @@ fn replies_are_turned_off_on_and_skipped() {
 }
 
 #[test]
+fn an_exec_that_is_refused_ends_the_transaction() {
+    const REFUSED: &str = "-EXECABORT Transaction discarded because of: ";
+    let mut talk = Conversation::begin();
+    talk.ask("multi");
+    let arity = "wrong number of arguments for 'exec' command\r\n";
+    assert_eq!(talk.ask("exec x"), format!("{REFUSED}{arity}"));
+    assert_eq!(talk.ask("ping"), "+PONG\r\n");
+    assert_eq!(talk.ask("exec x"), format!("{REFUSED}{arity}"));
+    talk.lock();
+    let password = "NOAUTH Authentication required.\r\n";
+    assert_eq!(talk.ask("exec"), format!("{REFUSED}{password}"));
+}
+
+#[test]
 fn hidden_directives_are_shown_by_name_only() {
     let mut talk = Conversation::begin();
     assert!(talk.ask("config get key-load-delay").contains("key-load-delay"));

@@ -31,6 +31,8 @@ pub enum CommandError {
     Quoting(String),
     /// A whole line with a code of its own, such as `NOAUTH ...`.
     Coded(&'static str),
+    /// EXEC was refused for this, and the transaction is over.
+    Aborted(Box<CommandError>),
 }
 
 impl From<StoreError> for CommandError {
@@ -72,6 +74,12 @@ impl Display for CommandError {
             E::Sentence(sentence) => write!(f, "ERR {sentence}"),
             E::Quoting(sentence) => write!(f, "ERR {sentence}"),
             E::Coded(line) => f.write_str(line),
+            E::Aborted(why) => {
+                let why = why.to_string();
+                // A plain ERR is left out there; another code is not.
+                let why = why.strip_prefix("ERR ").unwrap_or(&why);
+                write!(f, "EXECABORT Transaction discarded because of: {why}")
+            }
         }
     }
 }

@@ -55,6 +55,13 @@ pub fn exec(ctx: &mut Context<'_>, _: &Call<'_>) -> Outcome {
     Ok(())
 }
 
+/// EXEC itself was refused before it ran: the transaction ends, for a client that took the refusal
+/// for its end would have the commands after it queued.
+pub fn refused(ctx: &mut Context<'_>, why: CommandError) -> CommandError {
+    forget(ctx.client, ctx.session);
+    CommandError::Aborted(Box::new(why))
+}
+
 fn run_all(ctx: &mut Context<'_>, queued: &[Queued]) {
     ctx.reply().array(queued.len());
     for request in queued {
