@@ -95,6 +95,30 @@ fn a_watched_key_that_comes_due_fails_exec() {
 }
 
 #[test]
+fn a_key_that_was_due_when_it_was_watched_was_not_there() {
+    let mut talk = Conversation::begin();
+    let mut other = Conversation::beside(&talk);
+    talk.ask("set k 1 pxat 1");
+    talk.ask("watch k");
+    assert_eq!(other.ask("get k"), "$-1\r\n");
+    talk.ask("multi");
+    talk.ask("ping");
+    assert_eq!(talk.ask("exec"), "*1\r\n+PONG\r\n");
+    // But who watched it while it was there is told when another finds it due.
+    talk.ask("set k 1 px 100");
+    talk.ask("watch k");
+    (talk.now, other.now) = (talk.now + 101, talk.now + 101);
+    other.ask("watch k");
+    talk.ask("multi");
+    talk.ask("ping");
+    assert_eq!(talk.ask("exec"), "*-1\r\n");
+    // And so is who watched it when it was over, of one that is made in its place.
+    other.ask("multi");
+    talk.ask("set k 2");
+    assert_eq!(other.ask("exec"), "*-1\r\n");
+}
+
+#[test]
 fn without_memory_writes_are_refused_and_reads_go_on() {
     const OOM: &str = "-OOM command not allowed when used memory > 'maxmemory'.\r\n";
     let mut talk = Conversation::begin();

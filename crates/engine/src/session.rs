@@ -283,11 +283,14 @@ impl Session {
         self.write(db, key, now).find(db, key)
     }
 
-    /// Raises `flag` at the next change of the key (also by expiry, FLUSHDB, SWAPDB).
-    pub fn watch(&self, db: Db, key: &Key<'_>, flag: &Arc<AtomicBool>) {
+    /// Raises `flag` at the next change of the key (also by expiry, FLUSHDB, SWAPDB). True: there is
+    /// such a key now. One that is due already is removed first: that it goes is no change later.
+    pub fn watch(&self, db: Db, key: &Key<'_>, flag: &Arc<AtomicBool>, now: Millis) -> bool {
         // Under the lock: see `watch.rs`.
-        let _guard = self.write(db, key, 0);
+        let mut guard = self.write(db, key, now);
+        let is_present = guard.find(db, key).is_some();
         self.engine.watches().add(db, key.bytes, flag);
+        is_present
     }
 
     pub fn unwatch(&self, db: Db, key: &Key<'_>, flag: &Arc<AtomicBool>) {

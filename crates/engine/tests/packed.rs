@@ -60,7 +60,7 @@ fn patches_stay_within_their_collection_and_are_told() {
     session.write(DB, &string, 1).put(DB, &string, &Put::plain(Value::Bytes(b"text"))).unwrap();
     let mut changes = engine.changes(Delivery::Lossless).unwrap();
     let flag = Arc::new(AtomicBool::new(false));
-    session.watch(DB, &key, &flag);
+    session.watch(DB, &key, &flag, 1);
     let patches = [Patch { at: 1, bytes: b"bcd" }, Patch { at: 12, bytes: b"WXYZ" }];
     let beyond = [Patch { at: 0, bytes: b"!" }, Patch { at: 13, bytes: b"WXYZ" }];
     {

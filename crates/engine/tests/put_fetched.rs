@@ -151,7 +151,7 @@ fn who_watches_a_key_hears_of_a_store_by_a_fetch() {
     session.write(Db(0), &key, NOW).put(Db(0), &key, &Put::plain(Value::Bytes(b"old"))).unwrap();
     let fetch = fetch(&session, &place);
     let flag = Arc::new(AtomicBool::new(false));
-    session.watch(Db(0), &key, &flag);
+    session.watch(Db(0), &key, &flag, NOW);
     let mut guard = session.write_fetched(Db(0), &key, &fetch, NOW);
     guard.put_fetched(Db(0), &key, &fetch, &Put::plain(Value::Bytes(b"new"))).unwrap();
     drop(guard);

@@ -197,7 +197,7 @@ fn who_watches_a_key_hears_of_it() {
     set_both_ways(&session, "watched", [b"one", b"two"]);
     for by_fetch in [false, true] {
         let flag = Arc::new(AtomicBool::new(false));
-        session.watch(Db(0), &key, &flag);
+        session.watch(Db(0), &key, &flag, NOW);
         if by_fetch {
             let fetch = fetch(&session, &(Db(0), "watched".to_owned()));
             session.set_fetched(Db(0), &key, &fetch, b"ten", NOW).unwrap();

@@ -103,9 +103,7 @@ pub fn watch(ctx: &mut Context<'_>, call: &Call<'_>) -> Outcome {
             continue;
         }
         let key = ctx.key(bytes);
-        // First the flag, then the look: a change between the two is noticed.
-        ctx.session.watch(db, &key, &flag);
-        let present = ctx.session.peek(db, &key, ctx.now).is_some();
+        let present = ctx.session.watch(db, &key, &flag, ctx.now);
         let entry = Watched { db, key: bytes.to_vec(), hash: key.hash(), present };
         ctx.client.transaction.watched.push(entry);
     }
