@@ -21,13 +21,16 @@ pub(crate) enum LongDouble {
 
 const EXPONENT_MIN: i32 = -16445;
 const EXPONENT_MAX: i32 = 16383 - 63;
-/// Redis copies the text into a buffer of 256 bytes and refuses what does not fit.
-const TEXT_BYTES_MAX: usize = 255;
+/// Redis copies the text into a buffer of 5 * 1024 bytes and refuses what does not fit with the zero
+/// after it. The longest number that it writes has 4933 digits before the point.
+const TEXT_BYTES_MAX: usize = 5 * 1024 - 1;
 /// Digits after the point that are printed.
 const FRACTION_DIGITS: usize = 17;
 const FRACTION_UNIT: u128 = 10u128.pow(FRACTION_DIGITS as u32);
-/// Decimal exponents beyond this are out of range for any mantissa that fits the text.
-const DECIMAL_EXPONENT_MAX: i64 = 6000;
+/// Exponents beyond these are out of range for any digits that fit the text: the least number is
+/// 3.6e-4951, or 2^-16445, and a digit of the text is one of ten, or four bits.
+const DECIMAL_EXPONENT_MAX: i64 = 4951 + TEXT_BYTES_MAX as i64;
+const BINARY_EXPONENT_MAX: i64 = 16445 + 4 * TEXT_BYTES_MAX as i64;
 
 impl LongDouble {
     pub const ZERO: Self = Self::Finite { negative: false, mantissa: 0, exponent: EXPONENT_MIN };
@@ -203,7 +206,7 @@ fn parse_digits(negative: bool, text: &[u8], radix: Radix) -> Option<LongDouble>
     }
     let value = match radix {
         Radix::Decimal if exponent.abs() > DECIMAL_EXPONENT_MAX => return None,
-        Radix::Hexadecimal if exponent.abs() > 20_000 => return None,
+        Radix::Hexadecimal if exponent.abs() > BINARY_EXPONENT_MAX => return None,
         Radix::Decimal => {
             let power = BigUint::from(10u8).pow(exponent.unsigned_abs() as u32);
             if exponent >= 0 {
@@ -305,6 +308,24 @@ mod tests {
         for text in ["1.", ".5", "+1", "1e3", "1E-3", "inf", "-Infinity", "0e99999999", "0x1.8p1"] {
             assert!(LongDouble::parse(text.as_bytes()).is_some(), "{text:?}");
         }
+    }
+
+    #[test]
+    fn reads_what_it_writes_and_no_more_than_redis_does() {
+        let most = LongDouble::parse(b"1.1e4932").unwrap();
+        assert_eq!(LongDouble::parse(most.to_human().as_bytes()), Some(most));
+        let (ones, zeros) = ("1".repeat(4000), "0".repeat(5000));
+        for (text, expected) in [
+            (format!("0.{ones}e-4000"), "0"),
+            (format!("1{zeros}e-5000"), "1"),
+            (format!("0.{zeros}1e5001"), "1"),
+            (format!("0x1{zeros}p-20000"), "1"),
+            ("0".repeat(5118) + "7", "7"),
+        ] {
+            let value = LongDouble::parse(text.as_bytes()).map(LongDouble::to_human);
+            assert_eq!(value.as_deref(), Some(expected), "{}", &text[..8]);
+        }
+        assert_eq!(LongDouble::parse(("0".repeat(5119) + "7").as_bytes()), None);
     }
 
     #[test]
