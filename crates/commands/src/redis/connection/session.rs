@@ -1,6 +1,6 @@
 //! PING, ECHO, SELECT, QUIT, RESET.
 
-use crate::connection::gate;
+use crate::connection::{ReplyMode, gate};
 use crate::context::Context;
 use crate::redis::error::CommandError;
 use crate::redis::number::database;
@@ -54,6 +54,10 @@ pub fn reset(ctx: &mut Context<'_>, _: &Call<'_>) -> Outcome {
     ctx.client.name.clear();
     let locked = ctx.host.has_password();
     ctx.client.set_gate(gate::UNAUTHENTICATED, locked);
+    if ctx.client.reply_mode == ReplyMode::Off {
+        ctx.client.reply_mode = ReplyMode::On;
+        ctx.client.set_gate(gate::REPLY, false);
+    }
     ctx.reply().simple("RESET");
     Ok(())
 }
