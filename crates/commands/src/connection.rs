@@ -46,6 +46,8 @@ pub struct ClientState {
     pub lib_ver: Vec<u8>,
     pub no_evict: bool,
     pub reply_mode: ReplyMode,
+    /// What a command whose reply is not sent has to tell all the same; see `dispatch`.
+    pub pushes: Vec<u8>,
     /// Names in the order of subscription.
     pub channels: Vec<Vec<u8>>,
     pub patterns: Vec<Vec<u8>>,
@@ -73,6 +75,7 @@ impl ClientState {
             lib_ver: Vec::new(),
             no_evict: false,
             reply_mode: ReplyMode::On,
+            pushes: Vec::new(),
             channels: Vec::new(),
             patterns: Vec::new(),
             transaction: Transaction::default(),

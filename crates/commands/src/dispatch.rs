@@ -203,6 +203,7 @@ fn run_gated(ctx: &mut Context<'_>, prepared: &Prepared, args: Args<'_>) {
     if silent && !turned_on {
         ctx.out.truncate(start);
     }
+    ctx.out.append(&mut ctx.client.pushes);
 }
 
 /// The command, if this client may run it now.

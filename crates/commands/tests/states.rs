@@ -32,6 +32,21 @@ fn replies_are_turned_off_on_and_skipped() {
 }
 
 #[test]
+fn what_is_told_of_subscriptions_is_no_reply() {
+    let mut talk = Conversation::begin();
+    talk.ask("client reply off");
+    assert_eq!(talk.ask("subscribe a"), "*3\r\n$9\r\nsubscribe\r\n$1\r\na\r\n:1\r\n");
+    assert_eq!(talk.ask("subscribe"), "");
+    assert_eq!(talk.ask("ping"), "");
+    assert_eq!(talk.ask("unsubscribe"), "*3\r\n$11\r\nunsubscribe\r\n$1\r\na\r\n:0\r\n");
+    assert_eq!(talk.ask("reset"), "+RESET\r\n");
+    assert_eq!(talk.ask("ping"), "+PONG\r\n");
+    assert_eq!(talk.ask("client reply skip"), "");
+    assert_eq!(talk.ask("subscribe b"), "*3\r\n$9\r\nsubscribe\r\n$1\r\nb\r\n:1\r\n");
+    assert_eq!(talk.ask("unsubscribe b"), "*3\r\n$11\r\nunsubscribe\r\n$1\r\nb\r\n:0\r\n");
+}
+
+#[test]
 fn an_exec_that_is_refused_ends_the_transaction() {
     const REFUSED: &str = "-EXECABORT Transaction discarded because of: ";
     let mut talk = Conversation::begin();

@@ -1,9 +1,10 @@
 //! SUBSCRIBE, PSUBSCRIBE and their opposites. The reply is a message for each name.
 
-use crate::connection::{ClientState, gate};
+use crate::connection::{ClientState, ReplyMode, gate};
 use crate::context::Context;
 use crate::host::{Host, Subscription};
 use crate::redis::row::{Call, Outcome};
+use dolium_protocol::resp::RespWriter;
 
 pub fn subscribe(ctx: &mut Context<'_>, call: &Call<'_>) -> Outcome {
     enter(ctx, call, Subscription::Channel, "subscribe")
@@ -64,8 +65,11 @@ fn leave(ctx: &mut Context<'_>, call: &Call<'_>, kind: Subscription, word: &str)
 }
 
 fn tell(ctx: &mut Context<'_>, word: &str, name: Option<&[u8]>) {
-    let count = ctx.client.subscriptions();
-    let mut reply = ctx.reply();
+    let (count, version) = (ctx.client.subscriptions(), ctx.client.resp);
+    // This is a push, not a reply: CLIENT REPLY does not turn it off.
+    let is_silent = ctx.client.reply_mode != ReplyMode::On;
+    let out = if is_silent { &mut ctx.client.pushes } else { &mut *ctx.out };
+    let mut reply = RespWriter::new(out, version);
     reply.push(3);
     reply.bulk(word.as_bytes());
     match name {
