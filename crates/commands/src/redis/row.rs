@@ -155,7 +155,7 @@ pub struct Keys {
     pub last: i8,
     pub step: u8,
     /// What is done with the keys, in COMMAND INFO's words: one list for all of them, or one for
-    /// each key.
+    /// each key, the last one for all that follow.
     pub access: &'static [&'static [&'static str]],
     /// The argument before the first key says how many there are.
     pub counted: bool,
@@ -166,9 +166,19 @@ impl Keys {
 
     /// Argument numbers of the keys of a request.
     pub fn positions(self, args: &Args<'_>) -> impl Iterator<Item = usize> + use<> {
-        let count = args.get(usize::from(self.first).saturating_sub(1)).filter(|_| self.counted);
-        let count = count.map(|count| parse_i64(count).map_or(0, |n| n.max(0) as usize));
-        self.among(args.len()).take(count.unwrap_or(usize::MAX))
+        self.among(args.len()).take(self.count(args).unwrap_or(usize::MAX))
+    }
+
+    /// Where the keys are counted: there is at least one, and as many as said.
+    pub fn are_there(self, args: &Args<'_>) -> bool {
+        let is_there = |count| count > 0 && count <= self.among(args.len()).count();
+        self.count(args).is_none_or(is_there)
+    }
+
+    /// How many keys the request says that it has.
+    fn count(self, args: &Args<'_>) -> Option<usize> {
+        let count = args.get(usize::from(self.first).saturating_sub(1)).filter(|_| self.counted)?;
+        Some(parse_i64(count).map_or(0, |n| n.max(0) as usize))
     }
 
     /// Argument numbers that keys can have among `argc` arguments.

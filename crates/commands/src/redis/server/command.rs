@@ -73,9 +73,11 @@ fn write_key_specifications(reply: &mut RespWriter<'_>, row: &Row) {
     let keys = row.keys;
     reply.set(keys.access.len());
     for (i, access) in keys.access.iter().enumerate() {
-        // One specification is for all keys; several are for one key each.
+        // One specification is for all keys; several are for one key each, but for the last one
+        // where the keys go on to the end.
+        let is_last = i + 1 == keys.access.len();
         let last = match keys.last {
-            _ if keys.access.len() > 1 => 0,
+            last if keys.access.len() > 1 && !(is_last && last < 0) => 0,
             last if last < 0 => last,
             last => last - keys.first as i8,
         };
@@ -185,7 +187,7 @@ fn access_of(row: &Row, args: &Args<'_>, i: usize) -> &'static [&'static str] {
         return if reads { &["RW", "access", "update"] } else { &["OW", "update"] };
     }
     let access = row.keys.access;
-    access.get(i).or(access.first()).copied().unwrap_or_default()
+    access.get(i).or(access.last()).copied().unwrap_or_default()
 }
 
 /// The command after `COMMAND GETKEYS`, which must be one that has keys.
@@ -201,6 +203,9 @@ fn whole_command<'a>(call: &Call<'a>) -> Result<(Args<'a>, &'static Row), Comman
     }
     if !row.fits(args.len()) {
         return Err(CommandError::Sentence("Invalid number of arguments specified for command"));
+    }
+    if !row.keys.are_there(&args) {
+        return Err(CommandError::Sentence("Invalid arguments specified for command"));
     }
     Ok((args, row))
 }
