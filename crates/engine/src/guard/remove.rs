@@ -45,6 +45,13 @@ impl<'s> Guard<'s> {
         }
     }
 
+    /// Tells of an event that is not the name of the change that was last made: of one made quietly
+    /// before, whose name has to come after that of another change of the same command.
+    pub fn announce(&mut self, db: Db, key: &Key<'_>, event: Event) {
+        let target = self.target(db, key.hash);
+        self.note(&target, key.bytes, event, Entry::Patch(&[]));
+    }
+
     /// To be called before a line is changed: the running cut gets it first if it has not yet.
     #[inline(always)]
     pub(crate) fn before_change(&self, target: &Target<'s>, segment: Segment<'s>, line: usize) {
@@ -60,6 +67,12 @@ impl<'s> Guard<'s> {
     /// To be called after a change: journal and watchers.
     #[inline]
     pub(crate) fn tell(&self, target: &Target<'s>, key: &[u8], event: Event, entry: Entry<'_>) {
+        self.note(target, key, event, entry);
+        self.session.count_change();
+    }
+
+    #[inline(always)]
+    fn note(&self, target: &Target<'s>, key: &[u8], event: Event, entry: Entry<'_>) {
         let engine = self.session.engine();
         if engine.journal().is_active() {
             engine.journal().append(engine.mem(), target.db, event, key, &entry);
@@ -67,6 +80,5 @@ impl<'s> Guard<'s> {
         if event != Event::Quiet {
             engine.watches().touch(target.db, key);
         }
-        self.session.count_change();
     }
 }

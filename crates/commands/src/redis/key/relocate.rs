@@ -45,8 +45,7 @@ fn move_value(
     if existing == Existing::Kept && guard.find(db, &to.1).is_some() {
         return Ok(false);
     }
-    duplicate(&mut guard, from, to, &found, Event::RenameTo)?;
-    guard.remove(db, &from.1, Event::RenameFrom);
+    transfer(&mut guard, from, to, &found, [Event::RenameFrom, Event::RenameTo])?;
     drop(guard);
     tell_of_list(ctx, to, &found);
     Ok(true)
@@ -61,8 +60,8 @@ pub fn move_key(ctx: &mut Context<'_>, call: &Call<'_>) -> Outcome {
     let (mut guard, found) = lock(ctx, from, to)?;
     let moved = match found {
         Some(found) if guard.find(to.0, &to.1).is_none() => {
-            duplicate(&mut guard, from, to, &found, Event::MoveTo)?;
-            guard.remove(from.0, &from.1, Event::MoveFrom)
+            transfer(&mut guard, from, to, &found, [Event::MoveFrom, Event::MoveTo])?;
+            true
         }
         _ => false,
     };
@@ -129,6 +128,21 @@ fn lock<'s>(
     let mut guard = ctx.session.write_many(&places, ctx.now);
     let found = guard.find(from.0, &from.1);
     Ok((guard, found))
+}
+
+/// The value leaves one place and arrives at the other, which is told in this order. It is stored
+/// before it is removed: where there is no memory for it, it stays.
+fn transfer(
+    guard: &mut Guard<'_>,
+    from: Place<'_>,
+    to: Place<'_>,
+    found: &Found,
+    [leaves, arrives]: [Event; 2],
+) -> Result<(), StoreError> {
+    duplicate(guard, from, to, found, Event::Quiet)?;
+    guard.remove(from.0, &from.1, leaves);
+    guard.announce(to.0, &to.1, arrives);
+    Ok(())
 }
 
 /// Stores what is at `from` at `to` as well, with its deadline, flags and encoding.

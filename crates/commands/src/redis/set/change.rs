@@ -11,7 +11,9 @@ pub fn sadd(ctx: &mut Context<'_>, call: &Call<'_>) -> Outcome {
     let (db, key, names) = (ctx.db(), call.key(), call.args.from(2));
     let members = distinct(names.iter(), hash_in(ctx));
     let brings = bytes_of(names.iter());
-    let added = collection::change(ctx, &key, brings, |guard| add(ctx, guard, db, &key, &members))?;
+    let added = collection::change(ctx, &key, brings, |guard| {
+        add(ctx, guard, db, &key, &members, Event::SAdd)
+    })?;
     ctx.reply().int(added as i64);
     Ok(())
 }
@@ -41,9 +43,13 @@ pub fn smove(ctx: &mut Context<'_>, call: &Call<'_>) -> Outcome {
             collection::open(&mut guard, db, &target, Kind::Set)?;
             let is_there = Set::open(&packed).find(member[0]).is_some();
             if is_there && source.bytes() != target.bytes() {
-                // First into the one: where there is no memory, the member stays in the other.
-                add(ctx, &mut guard, db, &target, &member)?;
+                // First into the one: where there is no memory, the member stays in the other. But
+                // who listens hears of that after the other.
+                let added = add(ctx, &mut guard, db, &target, &member, Event::Quiet)?;
                 remove(ctx, &mut guard, db, &source, (found, packed), &member, Event::SRem)?;
+                if added > 0 {
+                    guard.announce(db, &target, Event::SAdd);
+                }
             }
             is_there
         }

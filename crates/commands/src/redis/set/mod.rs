@@ -52,9 +52,10 @@ fn add(
     db: Db,
     key: &Key<'_>,
     members: &[Hashed<'_>],
+    event: Event,
 ) -> Result<usize, CommandError> {
     let Some((found, packed)) = collection::open(guard, db, key, Kind::Set)? else {
-        store(ctx, guard, db, key, members, (Event::SAdd, Deadline::Keep))?;
+        store(ctx, guard, db, key, members, (event, Deadline::Keep))?;
         return Ok(members.len());
     };
     let set = Set::open(&packed);
@@ -71,7 +72,7 @@ fn add(
         packed.copy(0, packed.len(), &mut old);
         edit = Edit::Whole(edit.applied(old));
     }
-    collection::apply(guard, db, key, (Kind::Set, encoding), Event::SAdd, edit)?;
+    collection::apply(guard, db, key, (Kind::Set, encoding), event, edit)?;
     Ok(new.len())
 }
 
