@@ -9,7 +9,7 @@
 //! While no class is configured there is no reader and the engine keeps no journal for us.
 
 use dolium_commands::redis::notifications::{Notifications, keyevent_channel, keyspace_channel};
-use dolium_engine::{Change, ChangeReader, Delivery, Engine, Next};
+use dolium_engine::{Change, ChangeReader, Delivery, Effect, Engine, Next};
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -67,7 +67,8 @@ impl Notifier {
 }
 
 fn announce(change: &Change, classes: Notifications, publish: &mut dyn FnMut(&[u8], &[u8])) {
-    for name in classes.names(change.event) {
+    let created = matches!(change.effect, Effect::Put { created: true, .. });
+    for name in classes.names(change.event, created) {
         if classes.keyspace() {
             publish(&keyspace_channel(change.db, &change.key), name.as_bytes());
         }
@@ -80,7 +81,7 @@ fn announce(change: &Change, classes: Notifications, publish: &mut dyn FnMut(&[u
 #[cfg(test)]
 mod tests {
     use super::*;
-    use dolium_engine::{Db, Effect, Event};
+    use dolium_engine::{Db, Event};
 
     #[test]
     fn a_change_is_told_on_the_channels_of_its_classes() {

@@ -21,6 +21,7 @@ const LIST: u16 = 1 << 4;
 const SET: u16 = 1 << 5;
 const EXPIRED: u16 = 1 << 9;
 const EVICTED: u16 = 1 << 10;
+const NEW: u16 = 1 << 13;
 
 /// Letters in the order in which Redis prints them, without K, E, m and n, which `A` is not for.
 const CLASSES: [(u8, u16); 10] = [
@@ -35,8 +36,7 @@ const CLASSES: [(u8, u16); 10] = [
     (b't', 1 << 8),
     (b'd', 1 << 11),
 ];
-const OTHERS: [(u8, u16); 4] =
-    [(b'K', KEYSPACE), (b'E', KEYEVENT), (b'm', 1 << 12), (b'n', 1 << 13)];
+const OTHERS: [(u8, u16); 4] = [(b'K', KEYSPACE), (b'E', KEYEVENT), (b'm', 1 << 12), (b'n', NEW)];
 
 const ALL: u16 = {
     let (mut all, mut i) = (0, 0);
@@ -87,9 +87,11 @@ impl Notifications {
         self.0 & KEYEVENT != 0
     }
 
-    /// The names under which an event is to be published, in order.
-    pub fn names(self, event: Event) -> impl Iterator<Item = &'static str> {
-        named(event).iter().filter(move |(class, _)| self.0 & class != 0).map(|(_, name)| *name)
+    /// The names under which an event is to be published, in order; whether it made the key, too.
+    pub fn names(self, event: Event, created: bool) -> impl Iterator<Item = &'static str> {
+        let first: &[(u16, &str)] = if created { &[(NEW, "new")] } else { &[] };
+        let all = first.iter().chain(named(event));
+        all.filter(move |(class, _)| self.0 & class != 0).map(|(_, name)| *name)
     }
 }
 
@@ -163,9 +165,13 @@ mod tests {
 
     #[test]
     fn only_chosen_classes_are_named() {
-        let names = |letters: &str, event| {
-            Notifications::parse(letters).unwrap().names(event).collect::<Vec<_>>()
+        let made = |letters: &str, event, created| {
+            Notifications::parse(letters).unwrap().names(event, created).collect::<Vec<_>>()
         };
+        let names = |letters: &str, event| made(letters, event, false);
+        assert_eq!(made("KEAn", Event::SetExpire, true), ["new", "set", "expire"]);
+        assert_eq!(made("Kn", Event::Quiet, true), ["new"]);
+        assert_eq!(made("KEA", Event::SAdd, true), ["sadd"]);
         assert_eq!(names("KEA", Event::SetExpire), ["set", "expire"]);
         assert_eq!(names("K$", Event::SetExpire), ["set"]);
         assert_eq!(names("K$", Event::Del), Vec::<&str>::new());
