@@ -65,9 +65,9 @@ pub fn run(server: Arc<Server>, session: Session) {
         if !work.more && work.committed_bytes == 0 {
             collapses.step(&server, &session);
         }
-        if work.expired + work.evicted > 0 {
-            server.announce_changes();
-        }
+        // Not only what was done here: a read that finds an item due removes it, and is not followed
+        // by an announcement as a write is.
+        server.announce_changes();
         if server.pause.end_if_over(clock::unix_ms()) {
             server.post_all(|| Mail::Resume);
         }
