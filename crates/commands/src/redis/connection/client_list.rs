@@ -18,8 +18,9 @@ pub fn list(ctx: &mut Context<'_>, call: &Call<'_>) -> Outcome {
         }
         Some(word) if word.eq_ignore_ascii_case(b"ID") && args.len() > 3 => {
             for id in args.from(3).iter() {
-                let id = parse_i64(id).and_then(|id| u64::try_from(id).ok());
-                filter.ids.push(id.ok_or(CommandError::Sentence("Invalid client ID"))?);
+                let id = parse_i64(id).ok_or(CommandError::Sentence("Invalid client ID"))?;
+                // Nobody's: the numbers of connections begin with 1.
+                filter.ids.push(u64::try_from(id).unwrap_or_default());
             }
         }
         Some(_) => return Err(CommandError::Syntax),

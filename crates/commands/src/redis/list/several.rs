@@ -42,8 +42,12 @@ fn parse(
     let end = end(args.arg(side))?;
     let count = match args.len() - side {
         1 => 1,
-        3 if args.arg(side + 1).eq_ignore_ascii_case(b"COUNT") => {
-            at_least_one(args.arg(side + 2), "count should be greater than 0")?
+        3.. if args.arg(side + 1).eq_ignore_ascii_case(b"COUNT") => {
+            let count = at_least_one(args.arg(side + 2), "count should be greater than 0")?;
+            if args.len() - side > 3 {
+                return Err(CommandError::Syntax);
+            }
+            count
         }
         _ => return Err(CommandError::Syntax),
     };

@@ -23,6 +23,12 @@ pub fn srandmember(ctx: &mut Context<'_>, call: &Call<'_>) -> Outcome {
         3 => Some(integer(call.args.arg(2))?),
         _ => return Err(CommandError::Syntax),
     };
+    if count == Some(i64::MIN) {
+        return Err(CommandError::Sentence(
+            "value is out of range, value must between -9223372036854775807 and \
+             9223372036854775807",
+        ));
+    }
     if count.is_some_and(|count| count < -RANDOM_MEMBERS_MAX) {
         return Err(CommandError::Sentence("value is out of range"));
     }

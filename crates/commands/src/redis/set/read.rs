@@ -3,7 +3,7 @@
 use super::hash_in;
 use crate::context::Context;
 use crate::packed::set::{Hashed, Set};
-use crate::redis::collection::{read, reply_element};
+use crate::redis::collection::{of_kind, read, reply_element};
 use crate::redis::error::CommandError;
 use crate::redis::glob::{self, Case};
 use crate::redis::key::iterate::ScanOptions;
@@ -62,6 +62,15 @@ pub fn smembers(ctx: &mut Context<'_>, call: &Call<'_>) -> Outcome {
 pub fn sscan(ctx: &mut Context<'_>, call: &Call<'_>) -> Outcome {
     let invalid = CommandError::Sentence("invalid cursor");
     let cursor = cursor(call.args.arg(2)).ok_or(invalid)?;
+    // Of a key that is not there nothing can be wrong but its cursor.
+    let found = ctx.session.peek(ctx.db(), &call.key(), ctx.now);
+    if found.map(|found| of_kind(found, Kind::Set)).transpose()?.is_none() {
+        let mut reply = ctx.reply();
+        reply.array(2);
+        reply.bulk(b"0");
+        reply.array(0);
+        return Ok(());
+    }
     let options = ScanOptions::parse(&call.args, 3)?;
     let (version, hash) = (ctx.client.resp, hash_in(ctx));
     let mut shown = Vec::new();

@@ -51,7 +51,6 @@ impl Options {
 }
 
 pub fn lcs(ctx: &mut Context<'_>, call: &Call<'_>) -> Outcome {
-    let options = Options::parse(&call.args)?;
     let keys = [call.key(), ctx.key(call.args.arg(2))];
     let (mut values, mut split) = (Vec::new(), 0);
     let mut are_strings = [true; 2];
@@ -65,6 +64,7 @@ pub fn lcs(ctx: &mut Context<'_>, call: &Call<'_>) -> Outcome {
     if are_strings.contains(&false) {
         return Err(CommandError::Sentence("The specified keys must contain string values"));
     }
+    let options = Options::parse(&call.args)?;
     let (a, b) = values.split_at(split);
     let cells = (a.len() as u64 + 1) * (b.len() as u64 + 1);
     if cells * size_of::<u32>() as u64 > LCS_TABLE_BYTES_MAX {
