@@ -48,7 +48,7 @@ fn without_an_attach_socket_the_program_asks_over_tcp_and_says_so() {
     let got = dolium(&["get", "greeting"]);
     assert_eq!(out(&got), "salve\n");
     assert!(err(&got).starts_with("note: cannot attach at /nonexistent/attach"), "{}", err(&got));
-    assert!(err(&got).contains(&format!("asked {server} instead")));
+    assert!(err(&got).contains(&format!("note: {server} is asked instead")), "{}", err(&got));
     assert_eq!(dolium(&["get", "nothing"]).status.code(), Some(1));
 }
 

@@ -128,7 +128,11 @@ fn a_watcher_behind_replies_that_fill_the_socket_sees_what_happens() {
         assert!(client.take(HUGE).iter().all(|byte| *byte == b'v'));
         client.expect("\r\nEND\r\n");
     }
-    client.expect("OK\r\n");
+    // Where the last reply is not sent yet, it is refused as in Memcached, and is asked for again.
+    if client.take(4) == b"ERRO" {
+        client.expect("R cannot pipeline other commands before watch\r\n");
+        client.ask("watch mutations\r\n", "OK\r\n");
+    }
     writer.ask("set b 0 0 1\r\nb\r\n", "STORED\r\n");
     client.expect("ts=");
 }
