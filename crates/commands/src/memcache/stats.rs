@@ -209,8 +209,10 @@ fn general(context: &McContext<'_>, lines: &mut Lines) {
     lines.add("crawler_reclaimed", process.expired);
     lines.add("crawler_items_checked", process.expired);
     lines.add("lrutail_reflocked", 0);
-    // No use is put off, so none is dropped.
-    lines.add("lru_bumps_dropped", 0);
+    if context.server.settings().fixed.lru_maintainer {
+        // No use is put off, so none is dropped.
+        lines.add("lru_bumps_dropped", 0);
+    }
 }
 
 fn items(context: &McContext<'_>, lines: &mut Lines) {
