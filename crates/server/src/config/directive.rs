@@ -9,6 +9,11 @@ pub enum Kind {
         min: i64,
         max: i64,
     },
+    /// Any number from 0 on, brought into this range.
+    Clamped {
+        min: i64,
+        max: i64,
+    },
     /// A number of bytes, with units: `1gb`, `512mb`, `64k`.
     Bytes {
         min: i64,

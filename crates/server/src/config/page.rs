@@ -76,6 +76,9 @@ fn values(kind: Kind) -> String {
         Kind::Bool => "`yes` or `no`".into(),
         Kind::Int { min, max: i64::MAX } => format!("a number from {}", number(min)),
         Kind::Int { min, max } => format!("a number, {} to {}", number(min), number(max)),
+        Kind::Clamped { min, max } => {
+            format!("a number, brought into {} to {}", number(min), number(max))
+        }
         Kind::Bytes { min: 0, max: i64::MAX } => "bytes".into(),
         Kind::Bytes { min, max: i64::MAX } => format!("bytes, from {}", number(min)),
         Kind::Bytes { min, max } => format!("bytes, {} to {}", number(min), number(max)),

@@ -81,7 +81,7 @@ pub static DIRECTIVES: &[Directive] = &[
         .fixed()
         .help("Threads that serve clients; 0: one for each core."),
     row("pin-threads", Kind::Bool, "yes").fixed().help("Keep each thread on its own core."),
-    row("hz", int(1, 500), "10").help("How often background work is looked at each second."),
+    row("hz", Kind::Clamped { min: 1, max: 500 }, "10").help("How often background work is looked at each second."),
     // ---- memory ----
     row("maxmemory", bytes(0, ANY), "0").help("Most memory for data, up to 32 GiB; 0: three quarters of the machine's."),
     row("maxmemory-policy", Kind::Choice(POLICIES), "noeviction").help("What leaves when `maxmemory` is reached."),

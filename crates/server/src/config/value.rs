@@ -15,6 +15,10 @@ pub fn normalise(kind: Kind, text: &str) -> Result<String, String> {
             let n: i64 = text.parse().map_err(|_| "argument couldn't be parsed into an integer")?;
             in_range(n, min, max).map(|n| n.to_string())
         }
+        Kind::Clamped { min, max } => {
+            let n: i64 = text.parse().map_err(|_| "argument couldn't be parsed into an integer")?;
+            in_range(n, 0, i32::MAX.into()).map(|n| n.clamp(min, max).to_string())
+        }
         Kind::Bytes { min, max } => {
             let n = parse_bytes(text).ok_or("argument must be a memory value")?;
             in_range(n, min, max).map(|n| n.to_string())
