@@ -181,6 +181,8 @@ impl Host for Server {
 
     fn subscribe(&self, client: u64, kind: Subscription, name: &[u8]) {
         if let Some(card) = self.clients.find(client) {
+            // What was changed before, perhaps by this client and in this batch, is not for it.
+            self.announce_changes();
             self.pubsub.subscribe(client, card.thread, card.token, kind, name);
         }
     }
