@@ -61,6 +61,16 @@ impl Transport {
         }
     }
 
+    /// Nothing more will be sent; the peer is told so. False: of this transport it cannot be.
+    pub fn end_sending(&mut self) -> bool {
+        match self {
+            Transport::Socket(_) => {}
+            Transport::Tls(stream) => stream.end_sending(),
+            Transport::Ring(_) => return false,
+        }
+        rustix::net::shutdown(self.as_fd(), rustix::net::Shutdown::Write).is_ok()
+    }
+
     /// Bytes of memory that wait here for room in the socket, at most.
     pub fn waiting_bytes(&self) -> usize {
         match self {

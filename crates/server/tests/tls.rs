@@ -126,6 +126,21 @@ fn long_values_and_slow_readers() {
     ask(&mut client, b"PING\r\n", b"+PONG\r\n");
 }
 
+/// Who is refused while still sending reads why, and that it was all.
+#[test]
+fn a_refused_upload_is_heard_out() {
+    let certificates = Certificates::new();
+    let house = house(&certificates, &["tls-auth-clients no", "proto-max-bulk-len 1mb"]);
+    let mut web = connect(&house, certificates.client(false));
+    let body = vec![b'x'; 8 << 20];
+    write!(web, "PUT /keys/k HTTP/1.1\r\nHost: x\r\nContent-Length: {}\r\n\r\n", body.len())
+        .unwrap();
+    web.write_all(&body).unwrap();
+    let mut answer = String::new();
+    web.read_to_string(&mut answer).unwrap();
+    assert!(answer.starts_with("HTTP/1.1 413 "), "{answer}");
+}
+
 #[test]
 fn clients_without_a_certificate_are_let_in_or_not() {
     let certificates = Certificates::new();

@@ -181,6 +181,7 @@ impl Reactor {
     fn rest_listeners(&mut self, error: Errno) {
         tracing::warn!(%error, "no connection can be accepted for a moment");
         self.unlisten();
+        self.lingering.close_all();
         self.resting_until = Some(self.now + ACCEPT_REST_MS);
     }
 

@@ -17,6 +17,7 @@ mod execute;
 mod feed;
 mod gather;
 mod intake;
+mod linger;
 mod mail;
 mod parse;
 mod ready;
@@ -79,6 +80,7 @@ pub struct Reactor {
     resumed: u64,
     /// Connections to be closed when nothing borrows them.
     doomed: Vec<Token>,
+    lingering: linger::Lingering,
     /// Connections whose large request waits for room in the budget.
     starved: Vec<Token>,
     releases_seen: u64,
@@ -162,6 +164,7 @@ impl Reactor {
             rounds: busy::Rounds::default(),
             resumed: 0,
             doomed: Vec::new(),
+            lingering: linger::Lingering::default(),
             starved: Vec::new(),
             releases_seen: 0,
             deadlines: wait::Deadlines::default(),
@@ -249,6 +252,9 @@ impl Reactor {
                         let number = (data >> 32) as usize;
                         self.datagrams.turn(number, &self.server, &self.session, counters);
                     }
+                    Some((data, _)) if data as u32 == linger::LINGERING => {
+                        self.hear_out((data >> 32) as u32);
+                    }
                     Some((data, flags)) => {
                         let token = Token { index: data as u32, generation: (data >> 32) as u32 };
                         is_full = self.on_event(token, flags, is_asked);
@@ -270,6 +276,7 @@ impl Reactor {
             self.feed_starved();
             self.end_waits();
             self.close_doomed();
+            self.lingering.close_over(self.now);
             if self.resting_until.is_some_and(|until| self.now >= until) {
                 self.resting_until = None;
                 if let Err(error) = self.listen() {
@@ -322,10 +329,9 @@ impl Reactor {
         }
         // Room may come back on another thread, which does not know who waits here.
         let retry = (!self.starved.is_empty()).then_some(self.now + BUDGET_RETRY_MS);
-        let until = [self.resting_until, self.stop_at, retry, self.deadlines.next()]
-            .into_iter()
-            .flatten()
-            .min()?;
+        let ends = [self.deadlines.next(), self.lingering.next_end()];
+        let until = [self.resting_until, self.stop_at, retry].into_iter().chain(ends);
+        let until = until.flatten().min()?;
         Some(until.saturating_sub(self.now).max(1))
     }
 

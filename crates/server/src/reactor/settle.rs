@@ -223,6 +223,7 @@ impl Reactor {
         self.server.clients.leave(client.id);
         // From here on nobody can choose it.
         self.server.buffers.end_leaving(connection.card.leaving_bytes.load(Relaxed));
-        // Dropping the transport closes the descriptor, which leaves the epoll set by itself.
+        // Unless it lingers, dropping the transport closes the descriptor, which leaves the epoll set by itself.
+        self.linger(connection);
     }
 }

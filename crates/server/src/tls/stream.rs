@@ -164,6 +164,12 @@ impl TlsStream {
         if self.is_behind() { self.buffer_bytes } else { 0 }
     }
 
+    /// Tells the peer that this was all. One that has gone or does not read does without the word.
+    pub fn end_sending(&mut self) {
+        self.session.send_close_notify();
+        let _ = self.flush();
+    }
+
     /// Another receive would tell something, although the last one came back short.
     pub fn has_more(&self) -> bool {
         self.has_more
@@ -172,8 +178,6 @@ impl TlsStream {
 
 impl Drop for TlsStream {
     fn drop(&mut self) {
-        self.session.send_close_notify();
-        // A peer that has gone or does not read does without the word.
-        let _ = self.flush();
+        self.end_sending();
     }
 }

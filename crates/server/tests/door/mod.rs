@@ -102,6 +102,7 @@ impl Client {
     }
 
     /// Everything up to the end of the stream.
+    #[allow(dead_code)]
     pub fn take_all(mut self) -> Vec<u8> {
         // A reset is an end too: the server may close with our bytes unread.
         if let Err(error) = self.socket.read_to_end(&mut self.rest)
