@@ -30,34 +30,36 @@ pub enum ReplyMode {
     Skipping,
 }
 
+/// In the order in which it stands in memory: what every request looks at is first, so that it lies together.
 #[derive(Debug)]
+#[repr(C)]
 pub struct ClientState {
-    pub id: u64,
-    /// `ip:port`, or the path of the Unix socket and `:0`.
-    pub addr: String,
-    pub laddr: String,
-    pub fd: i32,
+    /// The command that ran last, for CLIENT LIST.
+    pub last_command: Option<&'static Row>,
     pub db: Db,
     pub resp: Version,
     /// See [`gate`].
     pub gate: u8,
+    pub reply_mode: ReplyMode,
+    /// A command asked for the connection to be closed after its reply.
+    pub close: bool,
+    /// A command waits for a list to have an element; see `redis::list::waiting`.
+    pub waits: bool,
+    pub no_evict: bool,
+    pub id: u64,
+    pub fd: i32,
+    /// `ip:port`, or the path of the Unix socket and `:0`.
+    pub addr: String,
+    pub laddr: String,
     pub name: Vec<u8>,
     pub lib_name: Vec<u8>,
     pub lib_ver: Vec<u8>,
-    pub no_evict: bool,
-    pub reply_mode: ReplyMode,
     /// What a command whose reply is not sent has to tell all the same; see `dispatch`.
     pub pushes: Vec<u8>,
     /// Names in the order of subscription.
     pub channels: Vec<Vec<u8>>,
     pub patterns: Vec<Vec<u8>>,
     pub transaction: Transaction,
-    /// A command asked for the connection to be closed after its reply.
-    pub close: bool,
-    /// A command waits for a list to have an element; see `redis::list::waiting`.
-    pub waits: bool,
-    /// The command that ran last, for CLIENT LIST.
-    pub last_command: Option<&'static Row>,
 }
 
 impl ClientState {

@@ -13,6 +13,7 @@ use dolium_protocol::detect::Protocol;
 use dolium_protocol::resp::ParseState;
 use dolium_protocol::{http, memcache};
 use std::io::ErrorKind;
+use std::mem::offset_of;
 use std::os::fd::AsFd;
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
@@ -42,29 +43,18 @@ pub enum Closing {
     Now,
 }
 
+/// In the order in which it stands in memory: what every turn looks at is in the first [`HOT_BYTES`], so that it
+/// can be asked for before the turn (`reactor/slab.rs`). With hundreds of connections none of it is near.
+#[repr(C, align(64))]
 pub struct Connection {
-    pub token: Token,
-    pub transport: Transport,
-    pub door: Door,
-    /// Known after the first bytes.
-    pub protocol: Option<Protocol>,
-    pub client: ClientState,
-    pub card: Arc<Card>,
-    pub parse: ParseState,
-    pub memcache_parse: memcache::ParseState,
-    pub http_parse: http::ParseState,
-    pub memcache: dolium_commands::memcache::Client,
-    /// Bytes of requests that have not run: an unfinished one, or all while held.
-    pub input: Vec<u8>,
-    /// A large value on its way into its item; what comes next belongs to it.
-    pub incoming: Option<Box<Incoming>>,
-    /// Requests that were parsed when the connection was held; they go before `input`.
-    pub held: Vec<u8>,
-    /// Output that the peer had no room for, and how much of it has been sent since.
-    pub output: Vec<u8>,
-    pub sent: usize,
-    /// Its last request was larger than what goes through the shared buffer.
-    pub expects_large: bool,
+    // ---- whether and how it has a turn ----
+    pub last_ms: u64,
+    /// Bytes received and sent since its last turn began; as those of a long turn before its first.
+    pub moved: usize,
+    /// What its last turns say of its next one.
+    pub habit: Habit,
+    pub hold: Hold,
+    pub closing: Closing,
     /// The descriptor has said that there is input, or the connection is busy and there should be some;
     /// and no read has come back short since.
     pub readable: bool,
@@ -72,12 +62,6 @@ pub struct Connection {
     pub hung_up: bool,
     /// The end of the input has been read: what was gathered runs, then the connection closes.
     pub at_end: bool,
-    /// Memcached requests of this turn.
-    pub taken: usize,
-    /// Bytes of a refused binary request that are still to come.
-    pub skipping: usize,
-    /// That request without its value: it is answered when the value has come.
-    pub refused: Box<[u8]>,
     /// Its requests of one turn were as many as one connection may have: the rest is due another.
     pub yielded: bool,
     /// Stands on the reactor's list of connections that are due another turn.
@@ -86,26 +70,56 @@ pub struct Connection {
     pub is_writable: bool,
     /// Its descriptor tells when there is room to send.
     pub watches_room: bool,
-    pub appetite: Appetite,
+    /// Its last request was larger than what goes through the shared buffer.
+    pub expects_large: bool,
     /// Its last read with a long line was for much: what comes behind such a line is not gathered with
     /// it, for it would have to be held, and parsed anew.
     pub gets_much: bool,
-    /// Bytes received and sent since its last turn began; as those of a long turn before its first.
-    pub moved: usize,
-    pub hold: Hold,
-    pub closing: Closing,
+    pub appetite: Appetite,
+    /// Known after the first bytes.
+    pub protocol: Option<Protocol>,
+    pub door: Door,
+    // ---- what comes in ----
+    pub transport: Transport,
+    /// Bytes of requests that have not run: an unfinished one, or all while held.
+    pub input: Vec<u8>,
+    /// A large value on its way into its item; what comes next belongs to it.
+    pub incoming: Option<Box<Incoming>>,
     /// Bytes of the budget granted for the request that is being received.
     pub reserved: u64,
+    // ---- what goes out ----
+    /// Output that the peer had no room for, and how much of it has been sent since.
+    pub output: Vec<u8>,
+    pub sent: usize,
+    /// Requests that were parsed when the connection was held; they go before `input`.
+    pub held: Vec<u8>,
     /// Bytes of own buffers that the budget counts now.
     pub counted: u64,
+    // ---- whose requests they are ----
+    pub parse: ParseState,
+    pub card: Arc<Card>,
+    pub token: Token,
+    /// Its first fields are looked at as often.
+    pub client: ClientState,
+    // ---- what some connections and some turns look at ----
+    pub memcache_parse: memcache::ParseState,
+    pub http_parse: http::ParseState,
+    pub memcache: dolium_commands::memcache::Client,
+    /// Memcached requests of this turn.
+    pub taken: usize,
+    /// Bytes of a refused binary request that are still to come.
+    pub skipping: usize,
+    /// That request without its value: it is answered when the value has come.
+    pub refused: Box<[u8]>,
     /// Since when the output has been over its soft limit, in milliseconds.
     pub over_soft_since: Option<u64>,
-    pub last_ms: u64,
-    /// What its last turns say of its next one.
-    pub habit: Habit,
     /// When the wait for an element of a list ends, if it does.
     pub waits_until: Option<u64>,
 }
+
+/// What of a connection every turn looks at.
+pub const HOT_BYTES: usize = offset_of!(Connection, client) + offset_of!(ClientState, id);
+const _: () = assert!(HOT_BYTES <= 5 * 64, "five cache lines");
 
 /// How the peer took the last values that were lent to it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -150,6 +150,12 @@ impl Rounds {
         !self.busy.is_empty()
     }
 
+    /// Who of the busy has the next turn, if one has.
+    #[inline(always)]
+    pub fn next(&self) -> Option<Token> {
+        self.busy.front().copied()
+    }
+
     /// A round begins. Of its turns the busy have their share by their number. Returns how many
     /// events there is room for: always for some, the mailbox' and the listeners' among them.
     pub fn begin(&mut self, connections: usize) -> usize {

@@ -52,6 +52,9 @@ impl Reactor {
             };
             let (run, others) = rest.split_at(len);
             rest = others;
+            if let Some(next) = rest.first() {
+                self.slab.bring_near(next.token);
+            }
             // Long replies drive out of the cache what was asked for: the next connection's is asked for
             // again now, so that it comes while this one's reply is copied.
             if moved >= DRIVES_OUT_BYTES

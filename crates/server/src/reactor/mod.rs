@@ -238,6 +238,7 @@ impl Reactor {
                 let event = asked.next().map(|event| (event.data.u64(), event.flags));
                 let is_asked = event.is_some();
                 let next = event.or_else(|| self.next_busy());
+                self.expect_turn(asked.as_slice().first());
                 match next {
                     None => {
                         self.turn_ready(due);
@@ -256,8 +257,7 @@ impl Reactor {
                         self.hear_out((data >> 32) as u32);
                     }
                     Some((data, flags)) => {
-                        let token = Token { index: data as u32, generation: (data >> 32) as u32 };
-                        is_full = self.on_event(token, flags, is_asked);
+                        is_full = self.on_event(token_of(data), flags, is_asked);
                     }
                 }
                 // One place for both: the batch's code, which is long, is part of this function.
@@ -283,6 +283,18 @@ impl Reactor {
                     tracing::error!(%error, "the listeners cannot be watched again");
                 }
             }
+        }
+    }
+
+    /// Whose turn comes next is asked for while this one's bytes are received.
+    #[inline(always)]
+    fn expect_turn(&self, event: Option<&epoll::Event>) {
+        let token = match event {
+            Some(event) => Some(token_of(event.data.u64())),
+            None => self.rounds.next(),
+        };
+        if let Some(token) = token {
+            self.slab.bring_near(token);
         }
     }
 
@@ -355,4 +367,9 @@ impl Reactor {
         self.memcache_limits.value_bytes_max = live.memcache_value_max.load(Relaxed) as usize;
         self.http_limits.body_bytes_max = live.bulk_bytes_max.load(Relaxed) as usize;
     }
+}
+
+/// Whose event it is, if it is a connection's.
+fn token_of(data: u64) -> Token {
+    Token { index: data as u32, generation: (data >> 32) as u32 }
 }

@@ -4,7 +4,8 @@
 //! for the old tenant from one for the new.
 
 use crate::clients::Token;
-use crate::connection::Connection;
+use crate::connection::{Connection, HOT_BYTES};
+use dolium_engine::bring_near;
 
 #[derive(Default)]
 pub struct Slab {
@@ -51,6 +52,16 @@ impl Slab {
             return None;
         }
         slot.connection.as_deref_mut()
+    }
+
+    /// A connection will have its turn soon, or its requests will run.
+    #[inline(always)]
+    pub fn bring_near(&self, token: Token) {
+        if let Some(Slot { connection: Some(connection), .. }) =
+            self.slots.get(token.index as usize)
+        {
+            bring_near(connection.as_ref(), HOT_BYTES);
+        }
     }
 
     /// How many connections there are.
