@@ -96,6 +96,8 @@ pub struct Connection {
     /// Bytes of own buffers that the budget counts now.
     pub counted: u64,
     // ---- whose requests they are ----
+    /// Memcached requests of this turn.
+    pub taken: usize,
     pub parse: ParseState,
     pub card: Arc<Card>,
     pub token: Token,
@@ -105,8 +107,6 @@ pub struct Connection {
     pub memcache_parse: memcache::ParseState,
     pub http_parse: http::ParseState,
     pub memcache: dolium_commands::memcache::Client,
-    /// Memcached requests of this turn.
-    pub taken: usize,
     /// Bytes of a refused binary request that are still to come.
     pub skipping: usize,
     /// That request without its value: it is answered when the value has come.
@@ -115,6 +115,8 @@ pub struct Connection {
     pub over_soft_since: Option<u64>,
     /// When the wait for an element of a list ends, if it does.
     pub waits_until: Option<u64>,
+    /// An HTTP request was refused before all of it had come.
+    pub is_refused_unread: bool,
 }
 
 /// What of a connection every turn looks at.

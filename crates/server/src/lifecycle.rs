@@ -98,7 +98,7 @@ impl Running {
             0 => cores.len().min(THREADS_MAX),
             n => n as usize,
         };
-        fit_clients(&config);
+        fit_clients(&config, threads);
         let backlog = config.number("tcp-backlog") as i32;
         let (mut datagrams, mut listening) = (Vec::new(), Vec::new());
         let tls = tls_settings(&config).map(Tls::new).transpose().map_err(StartFailure::Tls)?;
@@ -280,9 +280,11 @@ impl Running {
 }
 
 /// As many clients as there are descriptors for.
-fn fit_clients(config: &Config) {
+fn fit_clients(config: &Config, threads: usize) {
     let wanted = config.live.maxclients.load(Relaxed);
-    let limit = process::raise_descriptors(wanted + DESCRIPTORS_RESERVED);
+    // Those that linger close when descriptors are short, so fewer clients are not the price.
+    let lingering = (threads * LINGER_MAX) as u64;
+    let limit = process::raise_descriptors(wanted + DESCRIPTORS_RESERVED + lingering);
     if limit < wanted + DESCRIPTORS_RESERVED {
         let fits = limit.saturating_sub(DESCRIPTORS_RESERVED).max(1);
         tracing::warn!(

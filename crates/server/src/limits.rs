@@ -102,12 +102,14 @@ pub const SAMPLE_BATCHES: u64 = 8;
 pub const SAMPLE_SURELY_UP_TO: usize = 4;
 /// Descriptors the server needs besides its clients.
 pub const DESCRIPTORS_RESERVED: u64 = 64;
-/// How long an ended HTTP connection is heard out: while nothing comes, and in all.
+/// How long a refused HTTP connection is heard out: while nothing comes, and in all.
 pub const LINGER_QUIET_MS: u64 = 2_000;
 pub const LINGER_MS: u64 = 30_000;
-/// How many of a thread's may be; what one of them sends is thrown away in pieces of so many bytes.
-pub const LINGER_MAX: usize = 64;
-pub const LINGER_READ_BYTES: usize = 64 * 1024;
+/// How many of a thread's may be, each of which takes a descriptor.
+pub const LINGER_MAX: usize = 32;
+/// What they send is thrown away in pieces of so many bytes: from all of them less than
+/// [`LONG_TURNS_BYTES`] before others are looked at.
+pub const LINGER_READ_BYTES: usize = 16 * 1024;
 /// How soon a large request that found no room in the budget of buffers asks again.
 pub const BUDGET_RETRY_MS: u64 = 5;
 /// How long a client may send nothing of a large request while others wait for its room, or of a

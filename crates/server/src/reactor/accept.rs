@@ -170,6 +170,7 @@ impl Reactor {
             last_ms: self.now,
             habit,
             waits_until: None,
+            is_refused_unread: false,
         });
     }
 

@@ -190,7 +190,10 @@ fn answer_broken(
                 refusal.write(out);
             }
         }
-        Broken::Http(error) => error.write(request, out, now),
+        Broken::Http(error) => {
+            error.write(request, out, now);
+            connection.is_refused_unread = true;
+        }
         Broken::Overflow => {
             out.clear();
             connection.closing = Closing::Now;

@@ -1,20 +1,21 @@
-//! HTTP connections that the server has ended while their clients may still send.
+//! HTTP connections that were refused while their clients may still send.
 //!
 //! ```text
-//!   answered, to be closed -> shutdown(write): the client sees the end behind the answer
-//!                          -> what it still sends is thrown away, at most LINGER_READ_BYTES an event
-//!                          -> closed: at its end, after LINGER_QUIET_MS of silence, or LINGER_MS in all
+//!   refused -> the answer is sent -> shutdown(write): the client sees the end behind the answer
+//!           -> what it still sends is thrown away, LINGER_READ_BYTES an event
+//!           -> closed: at its end, after LINGER_QUIET_MS of silence, or LINGER_MS in all
 //! ```
 //! A TCP socket that is closed with bytes unread answers with a reset, and a reset takes from the client what
 //! it has not read yet: the answer that says why its upload was refused (RFC 9112, section 9.6). What lingers is no
-//! client any more and holds nothing but a descriptor; when there are too many, the oldest is closed.
+//! client any more and holds nothing but a descriptor, and under TLS its session. When there are too many,
+//! the oldest is closed; when descriptors are short, all are.
 
 use super::Reactor;
 use crate::connection::{Closing, Connection};
 use crate::limits::*;
 use crate::transport::Transport;
-use dolium_protocol::detect::Protocol;
 use rustix::event::epoll::{self, EventData, EventFlags};
+use rustix::io::Errno;
 use rustix::net::RecvFlags;
 use std::collections::VecDeque;
 use std::os::fd::AsFd;
@@ -25,11 +26,11 @@ pub(super) const LINGERING: u32 = u32::MAX - 2;
 /// The oldest first.
 #[derive(Default)]
 pub(super) struct Lingering {
-    ended: VecDeque<Ended>,
+    refused: VecDeque<Refused>,
     next: u32,
 }
 
-struct Ended {
+struct Refused {
     number: u32,
     transport: Transport,
     /// When it is closed if nothing comes before, and when it is in any case; Unix milliseconds.
@@ -37,27 +38,47 @@ struct Ended {
     until: u64,
 }
 
+impl Refused {
+    /// Throws away what has come. False: nothing more will.
+    #[inline(never)]
+    fn hear_out(&mut self, now: u64) -> bool {
+        let mut dropped = [0; LINGER_READ_BYTES];
+        match rustix::net::recv(self.transport.as_fd(), &mut dropped, RecvFlags::DONTWAIT) {
+            Ok((0, _)) => false,
+            Ok(_) => {
+                self.quiet_until = self.until.min(now + LINGER_QUIET_MS);
+                true
+            }
+            Err(error) => matches!(error, Errno::AGAIN | Errno::INTR),
+        }
+    }
+}
+
 impl Lingering {
     /// When the next of them is to be closed.
     pub fn next_end(&self) -> Option<u64> {
-        self.ended.iter().map(|ended| ended.quiet_until).min()
+        self.refused.iter().map(|refused| refused.quiet_until).min()
+    }
+
+    /// Closes those whose time is over. Where this process itself stood still meanwhile, what has
+    /// come shows that the client has not.
+    pub fn close_over(&mut self, now: u64) {
+        self.refused.retain_mut(|refused| {
+            let is_over = |refused: &Refused| refused.quiet_until <= now;
+            !is_over(refused) || refused.hear_out(now) && !is_over(refused)
+        });
     }
 
     /// Closes all: their descriptors are wanted.
     pub fn close_all(&mut self) {
-        self.ended.clear();
-    }
-
-    /// Closes those whose time is over.
-    pub fn close_over(&mut self, now: u64) {
-        self.ended.retain(|ended| ended.quiet_until > now);
+        self.refused.clear();
     }
 }
 
 impl Reactor {
     /// Takes over the descriptor of a connection that is removed, if its client is to be heard out.
     pub(super) fn linger(&mut self, mut connection: Box<Connection>) {
-        let may_still_send = connection.protocol == Some(Protocol::Http)
+        let may_still_send = connection.is_refused_unread
             && connection.closing == Closing::AfterOutput
             && !connection.at_end
             && self.stop_at.is_none();
@@ -72,10 +93,10 @@ impl Reactor {
             return;
         }
         lingering.next = number.wrapping_add(1);
-        if lingering.ended.len() == LINGER_MAX {
-            lingering.ended.pop_front();
+        if lingering.refused.len() == LINGER_MAX {
+            lingering.refused.pop_front();
         }
-        lingering.ended.push_back(Ended {
+        lingering.refused.push_back(Refused {
             number,
             transport: connection.transport,
             quiet_until: self.now + LINGER_QUIET_MS,
@@ -83,22 +104,14 @@ impl Reactor {
         });
     }
 
-    /// Throws away what has come.
+    /// Something has come of one of them.
     #[cold]
     pub(super) fn hear_out(&mut self, number: u32) {
-        let found = self.lingering.ended.iter_mut().position(|ended| ended.number == number);
-        let Some(at) = found else { return };
-        let ended = &mut self.lingering.ended[at];
-        let mut dropped = [0; LINGER_READ_BYTES];
-        match rustix::net::recv(ended.transport.as_fd(), &mut dropped, RecvFlags::DONTWAIT) {
-            Ok((0, _)) => {}
-            Ok(_) => {
-                ended.quiet_until = ended.until.min(self.now + LINGER_QUIET_MS);
-                return;
-            }
-            Err(rustix::io::Errno::AGAIN | rustix::io::Errno::INTR) => return,
-            Err(_) => {}
+        let refused = &mut self.lingering.refused;
+        if let Some(at) = refused.iter().position(|refused| refused.number == number)
+            && !refused[at].hear_out(self.now)
+        {
+            refused.remove(at);
         }
-        self.lingering.ended.remove(at);
     }
 }

@@ -187,6 +187,7 @@ impl Stage<'_> {
             // The limits have become narrower meanwhile.
             http::Parsed::Error(error) => {
                 error.write(bytes, self.out, self.now);
+                connection.is_refused_unread = true;
                 connection.closing = Closing::AfterOutput;
                 return;
             }
