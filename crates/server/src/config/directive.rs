@@ -9,7 +9,7 @@ pub enum Kind {
         min: i64,
         max: i64,
     },
-    /// Any number from 0 on, brought into this range.
+    /// Any number from 0 to 2^31 - 1, brought into this range.
     Clamped {
         min: i64,
         max: i64,

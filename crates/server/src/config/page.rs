@@ -77,7 +77,7 @@ fn values(kind: Kind) -> String {
         Kind::Int { min, max: i64::MAX } => format!("a number from {}", number(min)),
         Kind::Int { min, max } => format!("a number, {} to {}", number(min), number(max)),
         Kind::Clamped { min, max } => {
-            format!("a number, brought into {} to {}", number(min), number(max))
+            format!("a number from 0, brought into {} to {}", number(min), number(max))
         }
         Kind::Bytes { min: 0, max: i64::MAX } => "bytes".into(),
         Kind::Bytes { min, max: i64::MAX } => format!("bytes, from {}", number(min)),

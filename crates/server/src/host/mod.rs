@@ -181,7 +181,8 @@ impl Host for Server {
 
     fn subscribe(&self, client: u64, kind: Subscription, name: &[u8]) {
         if let Some(card) = self.clients.find(client) {
-            // What was changed before, perhaps by this client and in this batch, is not for it.
+            // What was changed before, perhaps by this client and in this batch, is not for it, as far as it can
+            // be read by now.
             self.announce_changes();
             self.pubsub.subscribe(client, card.thread, card.token, kind, name);
         }
