@@ -64,6 +64,31 @@ fn fetch(session: &Session, (db, name): &(Db, String)) -> Fetch {
     fetches[0]
 }
 
+/// By the steps of keys that come one at a time, between which the store may change.
+fn fetch_in_steps(
+    session: &Session,
+    dice: &mut Dice,
+    model: &mut Model,
+    place: &(Db, String),
+) -> Fetch {
+    let (mut fetches, before) = (Vec::new(), dice.below(3) as usize);
+    for number in 0..before + 1 + dice.below(4) as usize {
+        let other = dice.place();
+        let (db, name) = if number == before { place } else { &other };
+        let hash = session.engine().key(name.as_bytes()).hash();
+        if number == before || dice.below(4) > 0 {
+            session.fetch_in_steps(*db, hash, dice.below(2) == 0, &mut fetches);
+        } else {
+            session.fetch_line(*db, hash, &mut fetches);
+        }
+        for _ in 0..dice.below(2) {
+            change(session, dice, model, place);
+        }
+    }
+    session.fetch_items(&mut fetches);
+    fetches[before]
+}
+
 fn value_of(session: &Session, (db, name): &(Db, String)) -> Option<(Vec<u8>, Found)> {
     let mut out = Vec::new();
     let key = session.engine().key(name.as_bytes());
@@ -134,7 +159,11 @@ fn sets_agree_with_a_map() {
         // Twice the same key, so that the second is mostly over one of the same lengths.
         for _ in 0..2 {
             let value = dice.value();
-            let fetched = (dice.below(2) == 0).then(|| fetch(&session, &place));
+            let fetched = match dice.below(4) {
+                0 => Some(fetch(&session, &place)),
+                1 => Some(fetch_in_steps(&session, &mut dice, &mut model, &place)),
+                _ => None,
+            };
             for _ in 0..dice.below(2) {
                 change(&session, &mut dice, &mut model, &place);
             }

@@ -64,6 +64,8 @@ pub struct Connection {
     pub at_end: bool,
     /// Its requests of one turn were as many as one connection may have: the rest is due another.
     pub yielded: bool,
+    /// What it was answered last is sent at the end of the running batch.
+    pub reply_waits: bool,
     /// Stands on the reactor's list of connections that are due another turn.
     pub is_ready: bool,
     /// Its peer has made room for unsent output; that goes with its next turn.

@@ -29,6 +29,11 @@ pub const DRIVES_OUT_BYTES: usize = 32 * 1024;
 pub const BATCH_EXTRA_KEYS: usize = 64;
 /// Bytes of requests in a batch: what values are to be copied should still be in the cache then.
 pub const BATCH_BYTES: usize = 16 * 1024;
+/// A reply of so many bytes at most waits until its batch has run: that of a longer row is sent at once,
+/// for copying it costs more than is saved.
+pub const REPLY_WAITS_BYTES: usize = 2 * 1024;
+/// So many bytes of a batch wait.
+pub const REPLIES_WAIT_BYTES: usize = 16 * 1024;
 /// Turns in a round: of connections with an event, and of busy ones.
 pub const EVENTS_PER_WAIT: usize = 128;
 /// Events that a round has room for however many are busy.

@@ -168,7 +168,13 @@ impl<'a> View<'a> {
     #[inline(always)]
     pub(super) fn look_at_home(&self, fetch: &mut Fetch) -> bool {
         if fetch.home_at == 0 {
-            return false;
+            if !fetch.is_under_way() {
+                return false;
+            }
+            self.step_on(fetch);
+            if fetch.home_at == 0 {
+                return false;
+            }
         }
         let home = Line { words: self.words, at: fetch.home_at };
         let tags = home.load();

@@ -13,6 +13,7 @@ pub(crate) mod read;
 pub(crate) mod segment;
 pub(crate) mod shard;
 mod split;
+mod step;
 pub(crate) mod together;
 mod trail;
 pub(crate) mod typical;

@@ -22,6 +22,14 @@ impl Session {
         }
     }
 
+    /// As `fetch_line`, for a key behind which there is a system call before the next one: in steps
+    /// (see `index/step.rs`).
+    #[inline(always)]
+    pub fn fetch_in_steps(&self, db: Db, hash: u64, writes: bool, fetches: &mut Vec<Fetch>) {
+        let view = self.view();
+        view.fetch_in_steps(view.root_of(db), hash, writes, fetches);
+    }
+
     /// As `fetch_line`, where the key is not one of many: its line is asked for at once.
     pub fn fetch_line_at_once(&self, db: Db, hash: u64) -> Fetch {
         let view = self.view();

@@ -185,7 +185,11 @@ pub fn make(session: &Session, step: &Step, number: usize) {
             let put = Put::plain(Value::Bytes(&value));
             let fetch = || {
                 let mut fetches = Vec::new();
-                session.fetch_line(*db, key.hash(), &mut fetches);
+                if number % 8 >= 4 {
+                    session.fetch_in_steps(*db, key.hash(), true, &mut fetches);
+                } else {
+                    session.fetch_line(*db, key.hash(), &mut fetches);
+                }
                 session.fetch_items(&mut fetches);
                 fetches[0]
             };

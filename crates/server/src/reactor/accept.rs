@@ -156,6 +156,7 @@ impl Reactor {
             expects_large: false,
             hung_up: false,
             at_end: false,
+            reply_waits: false,
             is_ready: false,
             is_writable: false,
             watches_room,

@@ -62,7 +62,7 @@ impl Reactor {
             {
                 self.session.fetch_again(fetch);
             }
-            moved = self.run_connection(run, &batch, input);
+            moved = self.run_connection(run, !rest.is_empty(), &batch, input);
         }
         let counters = &self.counters;
         counters.commands.add((batch.used - std::mem::take(&mut self.kept)) as u64);
@@ -73,6 +73,7 @@ impl Reactor {
             let ns = stopwatch.ns().saturating_sub(self.sending_ns.unwrap_or(0));
             self.share_time(&batch.entries, ns / batch.used as u64, weight);
         }
+        self.send_replies_inline();
         batch.clear();
         self.spare = Some(batch);
         if std::mem::take(&mut self.wrote) {
@@ -81,9 +82,17 @@ impl Reactor {
     }
 
     /// The requests of one connection that stand together in the batch. Returns how many bytes were
-    /// sent before the end of the connection's turn.
+    /// sent before the end of the connection's turn. `more`: others come behind it.
     #[inline(always)]
-    fn run_connection(&mut self, run: &[Entry], batch: &Batch, input: &[u8]) -> usize {
+    fn run_connection(&mut self, run: &[Entry], more: bool, batch: &Batch, input: &[u8]) -> usize {
+        let is_row =
+            matches!(run, [Entry { what: What::Gets { .. } | What::Sets { .. }, ends: true, .. }]);
+        let may_wait = is_row && (more || !self.replies.is_empty());
+        let has_waiting =
+            self.slab.get(run[0].token).is_some_and(|connection| connection.reply_waits);
+        if !self.replies.is_empty() && (!is_row || has_waiting) {
+            self.send_replies();
+        }
         let Some(connection) = self.slab.get(run[0].token) else {
             self.out.clear();
             return 0;
@@ -153,6 +162,9 @@ impl Reactor {
         }
         let waits = connection.hold == Hold::Wait;
         let moved = connection.moved.saturating_sub(moved_before);
+        if may_wait && self.replies.take(connection, &mut self.out) {
+            return moved;
+        }
         if has_end {
             let stopwatch = self.sending_ns.is_some().then(Stopwatch::start);
             let is_settled = connection.end_turn(&mut self.out, &self.counters, self.now);

@@ -2,7 +2,8 @@
 //!
 //! ```text
 //!   epoll_wait -> for each ready connection, and busy ones: recv into the hot buffer, parse, prefetch
-//!                 `- 64 commands, or nothing left: prefetch items, run, one send per connection
+//!                 `- 64 commands, or nothing left: prefetch items, run, one send per connection,
+//!                    short replies of GETs and SETs when all have run
 //!              -> the ready list, until long turns have moved a megabyte
 //!              -> mail from other threads
 //! ```
@@ -22,6 +23,7 @@ mod mail;
 mod parse;
 mod ready;
 mod receive;
+mod replies;
 mod request;
 mod rows;
 mod sample;
@@ -99,6 +101,8 @@ pub struct Reactor {
     known: [Option<Known>; 4],
     /// The output of the connection whose requests run now.
     out: Vec<u8>,
+    /// That of others, until the batch has run.
+    replies: replies::Replies,
     /// Unix milliseconds when this wake began.
     now: u64,
     limits: Limits,
@@ -176,6 +180,7 @@ impl Reactor {
             spare: None,
             known: [None; 4],
             out: Vec::with_capacity(HOT_INPUT_BYTES),
+            replies: replies::Replies::default(),
             now: clock::unix_ms(),
             limits: Limits::default(),
             memcache_limits: memcache::Limits::default(),

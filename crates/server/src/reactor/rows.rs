@@ -75,12 +75,20 @@ impl Source<'_> {
         repeat: &mut Repeat,
     ) -> usize {
         let engine = self.session.engine();
-        let most = requests.len() + room.requests;
+        let first = requests.len();
+        let most = first + room.requests;
         while requests.len() < most && at < room.until {
             let rest = &self.input[at..self.end];
             let Some(args) = resp::parse_few::<N>(rest, state, repeat) else { break };
             let key = engine.key(args.arg(1, rest));
-            self.session.fetch_line(self.db, key.hash(), fetches);
+            let comes_alone = requests.len() == first && args.request_len() == rest.len();
+            if comes_alone {
+                // SETs have a value.
+                let writes = N == 3;
+                self.session.fetch_in_steps(self.db, key.hash(), writes, fetches);
+            } else {
+                self.session.fetch_line(self.db, key.hash(), fetches);
+            }
             requests.push(InRow { start: at, args });
             at += args.request_len();
         }

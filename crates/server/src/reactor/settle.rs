@@ -32,6 +32,12 @@ impl Connection {
         if out.capacity() > HOT_OUTPUT_KEPT {
             *out = Vec::with_capacity(HOT_INPUT_BYTES);
         }
+        self.is_settled()
+    }
+
+    /// Nothing is to be done for it at its turn's end.
+    #[inline(always)]
+    pub(super) fn is_settled(&self) -> bool {
         self.unsent() == 0 && self.hold == Hold::No && !self.is_closing() && !self.at_end
     }
 }

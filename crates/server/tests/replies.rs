@@ -1,0 +1,167 @@
+//! Short replies are sent when a whole batch has run. Nobody sees that but by the clock: not who ends
+//! another connection, nor who does not read.
+
+#[allow(dead_code)]
+mod door;
+
+use door::{Client, House};
+use std::io::{Read, Write};
+use std::os::unix::net::UnixStream;
+use std::time::Duration;
+
+/// The server's one thread is at work for a while, so that what is asked meanwhile runs as one batch.
+fn keep_busy(client: &mut Client) {
+    client.send("KEYS nobody*\r\n".repeat(20).as_bytes());
+}
+
+/// As clients send it: what is typed by hand is not gathered in rows.
+fn request(words: &[&str]) -> String {
+    let count = words.len();
+    let words: String = words.iter().map(|word| bulk(word)).collect();
+    format!("*{count}\r\n{words}")
+}
+
+fn bulk(value: &str) -> String {
+    format!("${}\r\n{value}\r\n", value.len())
+}
+
+fn house() -> (House, Client, Client) {
+    let house = House::open(&[]);
+    let (busy, other) = (filled(&house), house.client());
+    (house, busy, other)
+}
+
+/// So many keys that looking through all of them takes a while.
+fn filled(house: &House) -> Client {
+    let mut busy = house.client();
+    for key in 0..3000 {
+        busy.send(format!("SET key:{key} value\r\n").as_bytes());
+    }
+    busy.expect(&"+OK\r\n".repeat(3000));
+    busy
+}
+
+fn id(client: &mut Client) -> String {
+    client.send(b"CLIENT ID\r\n");
+    let mut line = String::new();
+    while !line.ends_with("\r\n") {
+        line.push(char::from(client.take(1)[0]));
+    }
+    line[1..].trim().to_string()
+}
+
+#[test]
+fn who_is_killed_has_been_answered_what_was_asked_before() {
+    let (house, mut busy, mut killer) = house();
+    for _ in 0..40 {
+        let mut victims = [house.client(), house.client(), house.client()];
+        let ids: Vec<String> = victims.iter_mut().map(id).collect();
+        keep_busy(&mut busy);
+        for victim in &mut victims {
+            victim.send(request(&["GET", "key:7"]).as_bytes());
+        }
+        let kills: String = ids.iter().map(|id| format!("CLIENT KILL ID {id}\r\n")).collect();
+        killer.ask(&kills, ":1\r\n:1\r\n:1\r\n");
+        busy.expect(&"*0\r\n".repeat(20));
+        for victim in &mut victims {
+            let mut all = Vec::new();
+            // It may be closed with a reset, behind the reply.
+            let _ = victim.socket.read_to_end(&mut all);
+            assert_eq!(String::from_utf8_lossy(&all), "$5\r\nvalue\r\n");
+        }
+    }
+}
+
+#[test]
+fn who_asks_for_little_does_not_wait_for_others_who_ask_for_much() {
+    let (house, mut busy, mut other) = house();
+    let mut small = [house.client(), house.client(), house.client()];
+    let mut slow = house.client();
+    let mut answered = 0;
+    for _ in 0..40 {
+        keep_busy(&mut busy);
+        for client in &mut small {
+            client.send(request(&["GET", "key:7"]).as_bytes());
+        }
+        other.send(b"ECHO first\r\n");
+        keep_busy(&mut slow);
+        // All of that is one batch, most often. When this has been answered, those before it have been, and
+        // slow is being served.
+        other.expect("$5\r\nfirst\r\n");
+        for client in &mut small {
+            client.socket.set_nonblocking(true).expect("a socket");
+            answered += usize::from(client.socket.peek(&mut [0]).is_ok());
+            client.socket.set_nonblocking(false).expect("a socket");
+            client.expect("$5\r\nvalue\r\n");
+        }
+        busy.expect(&"*0\r\n".repeat(20));
+        slow.expect(&"*0\r\n".repeat(20));
+    }
+    assert!(answered >= 90, "{answered} of 120 were answered before");
+}
+
+/// Sockets become full in the midst of replies that wait for the end of their batch.
+#[test]
+fn who_does_not_read_gets_all_short_replies_in_the_end() {
+    let path = std::env::temp_dir().join(format!("dolium-replies-{}.sock", std::process::id()));
+    let house = House::open(&[&format!("unixsocket {}", path.display())]);
+    let mut busy = filled(&house);
+    let value = "v".repeat(1800);
+    busy.ask(&request(&["SET", "long", &value]), "+OK\r\n");
+    let (get, reply) = (request(&["GET", "long"]), bulk(&value));
+    // Such a socket has room for fewer of them, and for more requests.
+    let mut silent = [UnixStream::connect(&path), UnixStream::connect(&path)]
+        .map(|socket| socket.expect("a connection"));
+    const ASKED: usize = 200;
+    for _ in 0..ASKED {
+        busy.send(b"KEYS nobody*\r\n");
+        for client in &mut silent {
+            client.write_all(get.as_bytes()).expect("a socket with room");
+        }
+        busy.expect("*0\r\n");
+    }
+    for client in &mut silent {
+        client.set_read_timeout(Some(Duration::from_secs(20))).expect("a timeout");
+        let mut all = vec![0; ASKED * reply.len()];
+        client.read_exact(&mut all).expect("all replies");
+        assert!(all.chunks(reply.len()).all(|one| one == reply.as_bytes()));
+        client.write_all(b"PING\r\n").expect("a socket with room");
+        let mut pong = [0; 7];
+        client.read_exact(&mut pong).expect("a reply");
+        assert_eq!(&pong, b"+PONG\r\n");
+    }
+}
+
+/// The order among connections is that in which they are received from; within one it is that of its requests, which
+/// may be of any kind.
+#[test]
+fn replies_of_one_connection_stay_in_order_among_those_of_many() {
+    let (house, mut busy, _) = house();
+    let mut clients: Vec<Client> = (0..30).map(|_| house.client()).collect();
+    for lap in 0..30 {
+        keep_busy(&mut busy);
+        for (number, client) in clients.iter_mut().enumerate() {
+            let key = format!("own:{number}");
+            let (set, get) = (["SET", &key, &lap.to_string()], ["GET", &key]);
+            let (set, get) = (request(&set), request(&get));
+            let requests = match (lap + number) % 4 {
+                0 => set,
+                1 => format!("{set}{get}PING\r\n"),
+                2 => format!("PING\r\n{set}"),
+                _ => format!("{set}{}{get}", request(&["GET", "nobody"])),
+            };
+            client.send(requests.as_bytes());
+        }
+        for (number, client) in clients.iter_mut().enumerate() {
+            let value = bulk(&lap.to_string());
+            client.expect(&match (lap + number) % 4 {
+                0 => "+OK\r\n".to_string(),
+                1 => format!("+OK\r\n{value}+PONG\r\n"),
+                2 => "+PONG\r\n+OK\r\n".to_string(),
+                _ => format!("+OK\r\n$-1\r\n{value}"),
+            });
+            client.ask(&request(&["GET", &format!("own:{number}")]), &value);
+        }
+        busy.expect(&"*0\r\n".repeat(20));
+    }
+}
