@@ -34,7 +34,7 @@ pub fn run() -> Result<Tally> {
     let mut command = Command::new("cargo");
     command.env("RUSTFLAGS", "--cfg shuttle");
     command.env("CARGO_TARGET_DIR", paths::target().join("models"));
-    command.args(["test", "--locked", "--release"]);
+    command.args(["test", "--locked", "--profile", "fast"]);
     run_targets("models-engine", command, &whole, &mut tally)?;
     if tally.passed == 0 {
         tally.fail("models", "no model ran");
