@@ -6,6 +6,7 @@ mod door;
 
 use door::{Client, House};
 use std::io::{Read, Write};
+use std::net::Shutdown;
 use std::os::unix::net::UnixStream;
 use std::time::Duration;
 
@@ -132,35 +133,58 @@ fn who_does_not_read_gets_all_short_replies_in_the_end() {
     }
 }
 
-/// The order among connections is that in which they are received from; within one it is that of its requests, which
-/// may be of any kind.
+/// What clients ask may be of any kind and length, end in the midst of a batch, and be more than waits at
+/// a time.
 #[test]
 fn replies_of_one_connection_stay_in_order_among_those_of_many() {
     let (house, mut busy, _) = house();
     let mut clients: Vec<Client> = (0..30).map(|_| house.client()).collect();
-    for lap in 0..30 {
+    for lap in 0..35 {
         keep_busy(&mut busy);
+        let mut expected = Vec::new();
         for (number, client) in clients.iter_mut().enumerate() {
-            let key = format!("own:{number}");
-            let (set, get) = (["SET", &key, &lap.to_string()], ["GET", &key]);
-            let (set, get) = (request(&set), request(&get));
-            let requests = match (lap + number) % 4 {
-                0 => set,
-                1 => format!("{set}{get}PING\r\n"),
-                2 => format!("PING\r\n{set}"),
-                _ => format!("{set}{}{get}", request(&["GET", "nobody"])),
+            let (key, value) = (format!("own:{number}"), "v".repeat(900 + lap));
+            let (set, get) = (request(&["SET", &key, &value]), request(&["GET", &key]));
+            let (stored, found) = ("+OK\r\n", bulk(&value));
+            let (requests, replies) = match (lap + number) % 7 {
+                0 => (set, stored.to_string()),
+                1 => (format!("{set}{get}PING\r\n"), format!("{stored}{found}+PONG\r\n")),
+                2 => (format!("PING\r\n{set}"), format!("+PONG\r\n{stored}")),
+                3 => {
+                    let nobody = request(&["GET", "nobody"]);
+                    (format!("{set}{nobody}{get}"), format!("{stored}$-1\r\n{found}"))
+                }
+                4 => (format!("{set}{}", get.repeat(10)), format!("{stored}{}", found.repeat(10))),
+                5 => (
+                    format!("MULTI\r\n{set}{get}EXEC\r\n"),
+                    format!("+OK\r\n+QUEUED\r\n+QUEUED\r\n*2\r\n{stored}{found}"),
+                ),
+                _ => (format!("{set}CLIENT REPLY SKIP\r\n{get}{get}"), format!("{stored}{found}")),
             };
             client.send(requests.as_bytes());
+            expected.push((replies, get, found));
         }
-        for (number, client) in clients.iter_mut().enumerate() {
-            let value = bulk(&lap.to_string());
-            client.expect(&match (lap + number) % 4 {
-                0 => "+OK\r\n".to_string(),
-                1 => format!("+OK\r\n{value}+PONG\r\n"),
-                2 => "+PONG\r\n+OK\r\n".to_string(),
-                _ => format!("+OK\r\n$-1\r\n{value}"),
-            });
-            client.ask(&request(&["GET", &format!("own:{number}")]), &value);
+        for (client, (replies, get, found)) in clients.iter_mut().zip(&expected) {
+            client.expect(replies);
+            client.ask(get, found);
+        }
+        busy.expect(&"*0\r\n".repeat(20));
+    }
+}
+
+/// The end of what a client has to say comes with its last request.
+#[test]
+fn who_ends_its_requests_is_answered_to_the_end() {
+    let (house, mut busy, _) = house();
+    for _ in 0..20 {
+        let mut clients: Vec<Client> = (0..10).map(|_| house.client()).collect();
+        keep_busy(&mut busy);
+        for client in &mut clients {
+            client.send(request(&["GET", "key:7"]).as_bytes());
+            client.socket.shutdown(Shutdown::Write).expect("a socket");
+        }
+        for client in clients {
+            assert_eq!(String::from_utf8_lossy(&client.take_all()), "$5\r\nvalue\r\n");
         }
         busy.expect(&"*0\r\n".repeat(20));
     }

@@ -1,7 +1,8 @@
 //! Reading several keys at once: what one key's pass has found is carried to the next pass.
 //!
 //! ```text
-//! pass 1   hash -> shard, directory, segment -> home line            then 16 lines are asked for
+//! pass 1   hash -> shard, directory, segment -> home line            then 16 lines are asked for;
+//!                                        for keys that come alone a step a key, see step.rs
 //! pass 2   tags of the line -> candidate                             then 16 items are asked for
 //! pass 2b  where the home line has none: the stash line's tags       the item is asked for
 //! pass 2c  length in the item's header                               the rest of it is asked for
@@ -141,6 +142,7 @@ impl<'a> View<'a> {
     /// The same without pass 2c: of each item `bytes` are asked for.
     #[inline(always)]
     pub fn fetch_beginnings(&self, fetches: &mut [Fetch], bytes: usize) {
+        self.end_steps(fetches);
         // The others were asked for in pass 1.
         let few = fetches.len() % TOGETHER;
         self.ask_for_lines(&fetches[fetches.len() - few..]);

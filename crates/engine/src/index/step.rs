@@ -6,14 +6,19 @@
 //! key n - 2                   directory -> segment, home     the home line is asked for
 //! ```
 //! Between two such keys there is a system call, behind which none of these lines is near. A key alone would wait
-//! for one after the other; what was asked for a call ago has come. The last two of a batch, and whoever
-//! did not get on because keys of a pipeline came behind it, take their steps in pass 2 (decision 148).
+//! for one after the other; what was asked for a call ago has come. The last two of a batch take the steps that they
+//! lack before pass 2, and whoever did not get on because many other keys came behind it does so in pass 2 (decision
+//! 148).
 
 use super::batch::Fetch;
 use super::read::View;
 use super::segment::{SEGMENT_BYTES, Segment, home_of};
 use super::shard::Shard;
 use crate::sync::atomics::Ordering::Acquire;
+
+/// How many keys back one may be under way that is given another step: other commands' keys, which are not fetched in
+/// steps, may stand between.
+const REACH: usize = 4;
 
 impl Fetch {
     /// There are steps left to take.
@@ -33,13 +38,26 @@ impl View<'_> {
         if writes {
             self.words.prefetch(shard.at);
         }
-        for before in fetches.iter_mut().rev().take(2) {
+        for before in fetches.iter_mut().rev().take(REACH) {
             self.step(before);
         }
         fetches.push(Fetch { hash, root, shard_at: shard.at, ..Fetch::NONE });
     }
 
-    /// The steps that are left.
+    /// Before pass 2, what the last keys of a batch lack, side by side.
+    #[inline(always)]
+    pub(super) fn end_steps(&self, fetches: &mut [Fetch]) {
+        if !fetches.last().is_some_and(Fetch::is_under_way) {
+            return;
+        }
+        for _ in 0..2 {
+            for fetch in fetches.iter_mut().rev().take(REACH) {
+                self.step(fetch);
+            }
+        }
+    }
+
+    /// The steps that a key lacks of which the keys behind it lost sight.
     #[cold]
     #[inline(never)]
     pub(super) fn step_on(&self, fetch: &mut Fetch) {

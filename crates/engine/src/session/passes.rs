@@ -28,6 +28,9 @@ impl Session {
     pub fn fetch_in_steps(&self, db: Db, hash: u64, writes: bool, fetches: &mut Vec<Fetch>) {
         let view = self.view();
         view.fetch_in_steps(view.root_of(db), hash, writes, fetches);
+        if fetches.len().is_multiple_of(TOGETHER) {
+            view.ask_for_lines(&fetches[fetches.len() - TOGETHER..]);
+        }
     }
 
     /// As `fetch_line`, where the key is not one of many: its line is asked for at once.

@@ -45,13 +45,20 @@ impl Reactor {
         self.sending_ns = sample.map(|_| 0);
         let mut rest = batch.entries.as_slice();
         let mut moved = 0;
-        while let Some(first) = rest.first() {
-            let len = match first.ends {
-                true => 1,
-                false => rest.iter().position(|e| e.token != first.token).unwrap_or(rest.len()),
-            };
-            let (run, others) = rest.split_at(len);
-            rest = others;
+        let mut is_overdue = false;
+        loop {
+            let run = take_run(&mut rest);
+            // In one place, for no function returns behind a send (decision 121).
+            if !self.replies.is_empty() && (is_overdue || !self.runs_before_replies(run)) {
+                let stopwatch = self.sending_ns.is_some().then(Stopwatch::start);
+                self.send_replies();
+                if let (Some(stopwatch), Some(ns)) = (stopwatch, &mut self.sending_ns) {
+                    *ns += stopwatch.ns();
+                }
+            }
+            if run.is_empty() {
+                break;
+            }
             if let Some(next) = rest.first() {
                 self.slab.bring_near(next.token);
             }
@@ -62,7 +69,10 @@ impl Reactor {
             {
                 self.session.fetch_again(fetch);
             }
+            let waiting = self.replies.len();
             moved = self.run_connection(run, !rest.is_empty(), &batch, input);
+            // Others were sent more than those who wait are to wait for.
+            is_overdue = self.replies.len() == waiting;
         }
         let counters = &self.counters;
         counters.commands.add((batch.used - std::mem::take(&mut self.kept)) as u64);
@@ -73,7 +83,6 @@ impl Reactor {
             let ns = stopwatch.ns().saturating_sub(self.sending_ns.unwrap_or(0));
             self.share_time(&batch.entries, ns / batch.used as u64, weight);
         }
-        self.send_replies_inline();
         batch.clear();
         self.spare = Some(batch);
         if std::mem::take(&mut self.wrote) {
@@ -81,18 +90,18 @@ impl Reactor {
         }
     }
 
+    /// Whether those whose replies wait may go on waiting while this runs: not behind a command that may take
+    /// long, and not behind another turn of their own, nor at the batch's end.
+    #[inline(always)]
+    fn runs_before_replies(&mut self, run: &[Entry]) -> bool {
+        let Some(first) = run.first() else { return false };
+        is_rows(run) && self.slab.get(first.token).is_none_or(|connection| !connection.reply_waits)
+    }
+
     /// The requests of one connection that stand together in the batch. Returns how many bytes were
     /// sent before the end of the connection's turn. `more`: others come behind it.
     #[inline(always)]
     fn run_connection(&mut self, run: &[Entry], more: bool, batch: &Batch, input: &[u8]) -> usize {
-        let is_row =
-            matches!(run, [Entry { what: What::Gets { .. } | What::Sets { .. }, ends: true, .. }]);
-        let may_wait = is_row && (more || !self.replies.is_empty());
-        let has_waiting =
-            self.slab.get(run[0].token).is_some_and(|connection| connection.reply_waits);
-        if !self.replies.is_empty() && (!is_row || has_waiting) {
-            self.send_replies();
-        }
         let Some(connection) = self.slab.get(run[0].token) else {
             self.out.clear();
             return 0;
@@ -162,6 +171,7 @@ impl Reactor {
         }
         let waits = connection.hold == Hold::Wait;
         let moved = connection.moved.saturating_sub(moved_before);
+        let may_wait = has_end && is_rows(run) && (more || !self.replies.is_empty());
         if may_wait && self.replies.take(connection, &mut self.out) {
             return moved;
         }
@@ -181,6 +191,25 @@ impl Reactor {
         }
         moved
     }
+}
+
+/// The entries of one connection that stand first, up to the end of its turn if that is among them.
+#[inline(always)]
+fn take_run<'e>(rest: &mut &'e [Entry]) -> &'e [Entry] {
+    let len = match rest.first() {
+        None => 0,
+        Some(first) if first.ends => 1,
+        Some(first) => rest.iter().position(|e| e.token != first.token).unwrap_or(rest.len()),
+    };
+    let (run, others) = rest.split_at(len);
+    *rest = others;
+    run
+}
+
+/// GETs and SETs only.
+#[inline(always)]
+fn is_rows(run: &[Entry]) -> bool {
+    run.iter().all(|entry| matches!(entry.what, What::Gets { .. } | What::Sets { .. }))
 }
 
 /// The peer does not speak its protocol: it is told so in its turn, and the connection ends.

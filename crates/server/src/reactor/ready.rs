@@ -37,6 +37,10 @@ impl Reactor {
         for _ in 0..due {
             let Some(token) = self.ready.pop_front() else { return };
             let is_long = self.slab.get(token).is_some_and(|connection| connection.is_long());
+            if is_long {
+                // Nobody who asked for little waits for it.
+                self.run_batch();
+            }
             self.turn_whole(token);
             if is_long {
                 // What it was sent is known only now.

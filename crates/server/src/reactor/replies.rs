@@ -6,15 +6,14 @@
 //! ```
 //! Sending takes the system so much code that what runs requests is no longer near behind it. So replies
 //! to GETs and SETs wait here until the batch has run, and the code of each step stays where it is
-//! (decision 147). Nobody is told of their order among connections; that of one connection is kept, for its
-//! next requests do not run before its reply is on its way. Commands that may look at
-//! other connections or do something to them find nothing waiting either.
+//! (decision 147). In which order different connections are answered, nobody is promised; within one it is kept, for
+//! its next requests do not run before its reply is sent. Nor does anything that may take long: another
+//! command waits until what waits is sent, and behind one long reply that went at once comes nothing else before it.
 
 use super::Reactor;
 use crate::clients::Token;
-use crate::clock::Stopwatch;
 use crate::connection::{Closing, Connection, Hold, Sent};
-use crate::limits::{REPLIES_WAIT_BYTES, REPLY_WAITS_BYTES};
+use crate::limits::{HOT_OUTPUT_KEPT, REPLIES_WAIT_BYTES, REPLY_WAITS_BYTES};
 use crate::statistics::ThreadCounters;
 use crate::transport::Transport;
 
@@ -36,11 +35,19 @@ impl Replies {
         self.ends.is_empty()
     }
 
+    /// Whose turns wait for their end.
+    #[inline(always)]
+    pub fn len(&self) -> usize {
+        self.ends.len()
+    }
+
     /// Takes over what a connection's turn has answered, if that can be sent at the batch's end as well.
     /// False: it is to be sent now.
     #[inline(always)]
     pub fn take(&mut self, connection: &mut Connection, out: &mut Vec<u8>) -> bool {
+        // A buffer that has become large goes at the end of its turn.
         let has_room = (1..=REPLY_WAITS_BYTES).contains(&out.len())
+            && out.capacity() <= HOT_OUTPUT_KEPT
             && self.bytes.len() + out.len() <= REPLIES_WAIT_BYTES;
         let is_plain = matches!(connection.transport, Transport::Socket(_))
             && connection.unsent() == 0
@@ -87,19 +94,8 @@ impl Connection {
 
 impl Reactor {
     /// Sends what waits, and ends the turns that it is of.
-    #[cold]
-    #[inline(never)]
-    pub(super) fn send_replies(&mut self) {
-        let stopwatch = self.sending_ns.is_some().then(Stopwatch::start);
-        self.send_replies_inline();
-        if let (Some(stopwatch), Some(ns)) = (stopwatch, &mut self.sending_ns) {
-            *ns += stopwatch.ns();
-        }
-    }
-
-    /// The same at the batch's end, where it is called most (decision 121).
     #[inline(always)]
-    pub(super) fn send_replies_inline(&mut self) {
+    pub(super) fn send_replies(&mut self) {
         let mut start = 0;
         for number in 0..self.replies.ends.len() {
             let (token, end) = self.replies.ends[number];
