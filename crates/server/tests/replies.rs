@@ -133,8 +133,7 @@ fn who_does_not_read_gets_all_short_replies_in_the_end() {
     }
 }
 
-/// What clients ask may be of any kind and length, end in the midst of a batch, and be more than waits at
-/// a time.
+/// What clients ask may be of any kind and length, and end in the midst of a batch.
 #[test]
 fn replies_of_one_connection_stay_in_order_among_those_of_many() {
     let (house, mut busy, _) = house();
@@ -172,12 +171,34 @@ fn replies_of_one_connection_stay_in_order_among_those_of_many() {
     }
 }
 
+#[test]
+fn more_replies_than_may_wait_come_all_the_same() {
+    let (house, mut busy, mut other) = house();
+    let value = "v".repeat(1900);
+    other.ask(&request(&["SET", "long", &value]), "+OK\r\n");
+    let mut clients: Vec<Client> = (0..30).map(|_| house.client()).collect();
+    for lap in 0..20 {
+        keep_busy(&mut busy);
+        for (number, client) in clients.iter_mut().enumerate() {
+            let key = if (number + lap) % 5 == 0 { "key:7" } else { "long" };
+            client.send(request(&["GET", key]).as_bytes());
+        }
+        for (number, client) in clients.iter_mut().enumerate() {
+            let is_short = (number + lap) % 5 == 0;
+            client.expect(&bulk(if is_short { "value" } else { &value }));
+        }
+        busy.expect(&"*0\r\n".repeat(20));
+    }
+}
+
 /// The end of what a client has to say comes with its last request.
 #[test]
 fn who_ends_its_requests_is_answered_to_the_end() {
     let (house, mut busy, _) = house();
     for _ in 0..20 {
         let mut clients: Vec<Client> = (0..10).map(|_| house.client()).collect();
+        // A first turn comes behind those of others.
+        clients.iter_mut().map(id).for_each(drop);
         keep_busy(&mut busy);
         for client in &mut clients {
             client.send(request(&["GET", "key:7"]).as_bytes());

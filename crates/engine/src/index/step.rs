@@ -7,8 +7,8 @@
 //! ```
 //! Between two such keys there is a system call, behind which none of these lines is near. A key alone would wait
 //! for one after the other; what was asked for a call ago has come. The last two of a batch take the steps that they
-//! lack before pass 2, and whoever did not get on because many other keys came behind it does so in pass 2 (decision
-//! 148).
+//! lack before pass 2, and whoever did not get on because four or more other keys came behind it does so in pass 2
+//! (decision 148).
 
 use super::batch::Fetch;
 use super::read::View;
@@ -47,7 +47,7 @@ impl View<'_> {
     /// Before pass 2, what the last keys of a batch lack, side by side.
     #[inline(always)]
     pub(super) fn end_steps(&self, fetches: &mut [Fetch]) {
-        if !fetches.last().is_some_and(Fetch::is_under_way) {
+        if !fetches.iter().rev().take(REACH).any(Fetch::is_under_way) {
             return;
         }
         for _ in 0..2 {

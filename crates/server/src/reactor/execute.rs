@@ -71,8 +71,8 @@ impl Reactor {
             }
             let waiting = self.replies.len();
             moved = self.run_connection(run, !rest.is_empty(), &batch, input);
-            // Others were sent more than those who wait are to wait for.
-            is_overdue = self.replies.len() == waiting;
+            // Something was sent at once, or there was nothing to send: those who wait have waited enough.
+            is_overdue = moved > 0 || self.replies.len() == waiting;
         }
         let counters = &self.counters;
         counters.commands.add((batch.used - std::mem::take(&mut self.kept)) as u64);
@@ -193,7 +193,7 @@ impl Reactor {
     }
 }
 
-/// The entries of one connection that stand first, up to the end of its turn if that is among them.
+/// The entries of one connection that stand first.
 #[inline(always)]
 fn take_run<'e>(rest: &mut &'e [Entry]) -> &'e [Entry] {
     let len = match rest.first() {

@@ -7,8 +7,8 @@
 //! Sending takes the system so much code that what runs requests is no longer near behind it. So replies
 //! to GETs and SETs wait here until the batch has run, and the code of each step stays where it is
 //! (decision 147). In which order different connections are answered, nobody is promised; within one it is kept, for
-//! its next requests do not run before its reply is sent. Nor does anything that may take long: another
-//! command waits until what waits is sent, and behind one long reply that went at once comes nothing else before it.
+//! its next requests do not run before its reply is sent. Other commands, which may take long, do not run before
+//! what waits has been sent either; and when something has been sent at once, it is sent next.
 
 use super::Reactor;
 use crate::clients::Token;
