@@ -6,7 +6,7 @@
 //! key n - 2                   directory -> segment, home     the home line is asked for
 //! ```
 //! Between two such keys there is a system call, behind which none of these lines is near. A key alone would wait
-//! for one after the other; what was asked for a call ago has come. The last two of a batch take the steps that they
+//! for one after the other; what was asked for a call ago has come. The last of a batch take the steps that they
 //! lack before pass 2, and whoever did not get on because four or more other keys came behind it does so in pass 2
 //! (decision 148).
 
@@ -29,7 +29,7 @@ impl Fetch {
 }
 
 impl View<'_> {
-    /// The first step of a key, and one of each of the two before it. Who is going to write asks for the
+    /// The first step of a key, and the next one of each that is under way among the last few before it. Who is going to write asks for the
     /// lock's line as well.
     #[inline(always)]
     pub fn fetch_in_steps(&self, root: u32, hash: u64, writes: bool, fetches: &mut Vec<Fetch>) {
