@@ -6,7 +6,7 @@ use crate::index::bucket::{META_MAIN, META_TTL, tag_of};
 use crate::index::segment::Segment;
 use crate::item::{Head, ItemParts, write_item};
 use crate::journal::Entry;
-use crate::limits::{KEY_BYTES_MAX, VALUE_BYTES_MAX};
+use crate::limits::{DATABASES_MAX, KEY_BYTES_MAX, VALUE_BYTES_MAX};
 use crate::verbs::*;
 
 /// A `Put` with everything that was relative to the old item worked out.
@@ -220,9 +220,13 @@ impl<'s> Guard<'s> {
         }
     }
 
-    /// A CAS unique greater than all that keys of this shard have had.
+    /// A CAS unique greater than all that keys of this shard have had. It tells the root as well: after
+    /// SWAPDB a key is in the shard of another root, whose sequence has given the same numbers.
     pub(super) fn new_unique(&self, target: &Target<'s>) -> u64 {
-        target.shard.next_sequence() << self.session.view().shard_bits | target.shard_number as u64
+        let roots = u64::from(DATABASES_MAX);
+        let place = target.shard_number as u64 * roots + u64::from(target.root);
+        let places = self.session.view().shard_count() as u64 * roots;
+        target.shard.next_sequence() * places + place
     }
 }
 
