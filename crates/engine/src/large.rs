@@ -9,6 +9,8 @@
 //! [`BLOCK_MAX`] an entry in a queue costs nothing beside the copying of their bytes, so their order
 //! is kept exactly. An entry whose block is not its key's any more is stale and is passed over.
 
+mod queue;
+
 use crate::alloc::BLOCK_MAX;
 use crate::engine::Engine;
 use crate::guard::{Guard, Target};
@@ -17,59 +19,46 @@ use crate::session::Session;
 use crate::sync::blocking::Mutex;
 use crate::sync::lock;
 use crate::verbs::{Db, Event, Key, Millis, Policy};
-use std::collections::VecDeque;
-
-/// Entries that are kept, stale ones included. Beyond them the oldest are left to the hand.
-const ENTRIES_MAX: usize = 1 << 16;
-
-#[derive(Clone, Copy, Debug)]
-struct Entry {
-    db: Db,
-    hash: u64,
-    block: u32,
-}
+use queue::{Entry, Queue};
 
 #[derive(Debug, Default)]
 pub(crate) struct Order {
-    queue: Mutex<VecDeque<Entry>>,
+    queue: Mutex<Queue>,
 }
 
 impl Order {
-    fn push(&self, entry: Entry) {
-        let mut queue = self.queue.lock().expect("no holder panics");
-        if queue.len() >= ENTRIES_MAX {
-            queue.pop_front();
-        }
-        queue.push_back(entry);
+    fn with<R>(&self, act: impl FnOnce(&mut Queue) -> R) -> R {
+        act(&mut self.queue.lock().expect("no holder panics"))
     }
 
-    fn pop(&self) -> Option<Entry> {
-        self.queue.lock().expect("no holder panics").pop_front()
+    /// By itself, so that stores of small items do not have it among their instructions.
+    #[inline(never)]
+    fn push(&self, db: Db, hash: u64, block: u32) {
+        self.with(|queue| queue.push(db, hash, block));
     }
 
-    fn len(&self) -> usize {
-        self.queue.lock().expect("no holder panics").len()
-    }
-
-    /// Compaction has moved a block.
     #[cold]
     fn rename(&self, from: u32, to: u32) {
-        let mut queue = self.queue.lock().expect("no holder panics");
-        if let Some(entry) = queue.iter_mut().find(|entry| entry.block == from) {
-            entry.block = to;
-        }
+        self.with(|queue| queue.rename(from, to));
+    }
+
+    fn counted(&self) -> usize {
+        self.with(|queue| queue.counted())
     }
 }
 
 impl Engine {
-    /// A new item of so many bytes has been published.
+    /// A new item of so many bytes has been published. Under its shard's lock, which whoever frees its
+    /// block must have: so the entry is there before the block can be another's.
     #[inline]
     pub(crate) fn note_large(&self, db: Db, hash: u64, block: u32, bytes: usize) {
         if bytes > BLOCK_MAX {
-            self.large().push(Entry { db, hash, block });
+            self.large().push(db, hash, block);
         }
     }
 
+    /// An item of so many bytes goes from one block into another and keeps its place in the order.
+    /// Before the old block is freed: who takes that enters it anew, and that entry must stay his.
     #[inline]
     pub(crate) fn note_large_moved(&self, from: u32, to: u32, bytes: usize) {
         if bytes > BLOCK_MAX {
@@ -79,34 +68,38 @@ impl Engine {
 }
 
 impl Session {
-    /// Evicts the large item that came first, unless the policy spares all. True: one went.
+    /// Evicts the large item that came first, unless the policy spares all. True: one went. One whose
+    /// shard is busy keeps its place, and the next one goes.
     pub(crate) fn evict_large(&self, now: Millis) -> bool {
         let engine = self.engine();
         let policy = engine.policy();
         if policy == Policy::NoEviction || policy.only_volatile() {
             return false;
         }
+        let mut passed = 0;
         // A used item gets as many turns as it was used; no item gets more than that.
-        for _ in 0..4 * engine.large().len() {
-            let Some(entry) = engine.large().pop() else { return false };
-            if self.evict_entry(entry, now) {
+        for _ in 0..4 * engine.large().counted() {
+            let next = engine.large().with(|queue| queue.first_behind(passed));
+            let Some(entry) = next else { return false };
+            if self.evict_entry(&entry, now) {
                 return true;
             }
+            passed = entry.number;
         }
         false
     }
 
-    fn evict_entry(&self, entry: Entry, now: Millis) -> bool {
+    fn evict_entry(&self, entry: &Entry, now: Millis) -> bool {
         let engine = self.engine();
         let view = engine.view();
         let root = view.root_of(entry.db);
         if !engine.is_open(root) {
+            engine.large().with(|queue| queue.forget(entry));
             return false;
         }
         let shard_number = view.shard_number(entry.hash);
         let shard = view.shard_at(root, shard_number);
         if !lock::try_acquire(shard.lock()) {
-            engine.large().push(entry);
             return false;
         }
         let mut guard = Guard::adopt(self, shard, now);
@@ -114,26 +107,37 @@ impl Session {
         if view.root_of(entry.db) != root {
             return false;
         }
-        let Some(spot) = guard.locate_block(&target, entry.hash, entry.block) else { return false };
+        // Stored anew since the look at the queue, the item has an entry further behind, perhaps of the
+        // same block.
+        if !engine.large().with(|queue| queue.counts(entry)) {
+            return false;
+        }
+        let Some(spot) = guard.locate_block(&target, entry.hash, entry.block) else {
+            engine.large().with(|queue| queue.forget(entry));
+            return false;
+        };
         let bucket = spot.bucket();
         let meta = bucket.meta(spot.slot);
         let frequency = meta & META_FREQUENCY;
         let is_spared = engine.is_spared(spot.item.deadline(), now);
         if frequency >= 2 || is_spared {
             bucket.set_meta(spot.slot, meta & !META_FREQUENCY | frequency.saturating_sub(1));
-            engine.large().push(entry);
+            engine.large().with(|queue| queue.renew(entry));
             return false;
         }
         let mut key = Vec::with_capacity(spot.item.head.key_len);
         spot.item.copy_key(&mut key);
         let event = if spot.item.is_due(now) { Event::Expired } else { Event::Evicted };
+        // While the block is still the item's.
+        engine.large().with(|queue| queue.forget(entry));
         guard.take_out(&target, &key, &spot, event);
         true
     }
 }
 
 impl<'s> Guard<'s> {
-    /// The place of the item that lies in this block, if its key has this hash.
+    /// The place of the large item that lies in this block, if its key has this hash. A small one that
+    /// begins where a large one did is none of those in the order.
     fn locate_block(
         &self,
         target: &Target<'s>,
@@ -149,6 +153,7 @@ impl<'s> Guard<'s> {
             return None;
         }
         let spot = self.locate(target, &key)?;
-        (spot.item.at == block as usize * 8).then_some(spot)
+        let is_it = spot.item.at == block as usize * 8 && spot.item.head.size() > BLOCK_MAX;
+        is_it.then_some(spot)
     }
 }

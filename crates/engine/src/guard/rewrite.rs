@@ -1,6 +1,7 @@
 //! Changes to what stands beside the value: deadline, CAS unique, marks.
 
 use super::{Guard, Spot, Target};
+use crate::alloc::BLOCK_MAX;
 use crate::item::{Head, ItemParts, write_item};
 use crate::journal::Entry;
 use crate::verbs::*;
@@ -115,6 +116,14 @@ impl<'s> Guard<'s> {
         };
         let reference = self.session.take_item(head.size())?;
         write_item(self.session.mem(), reference as usize * 8, &parts);
+        // A large item keeps its place among those that leave in order. One that becomes large by what
+        // now stands beside its value has had none.
+        let engine = self.session.engine();
+        if old.head.size() > BLOCK_MAX {
+            engine.note_large_moved((old.at / 8) as u32, reference, head.size());
+        } else {
+            engine.note_large(target.db, key.hash, reference, head.size());
+        }
         self.replace(target, spot, reference, &head, deadline);
         Ok(())
     }
