@@ -73,12 +73,19 @@ impl<'s> Guard<'s> {
 
     #[inline(always)]
     fn note(&self, target: &Target<'s>, key: &[u8], event: Event, entry: Entry<'_>) {
+        self.append(target.db, event, key, &entry);
+        if event != Event::Quiet {
+            self.session.engine().watches().touch(target.db, key);
+        }
+    }
+
+    /// Puts a change into the journal, if anybody reads that.
+    #[inline(always)]
+    pub(super) fn append(&self, db: Db, event: Event, key: &[u8], entry: &Entry<'_>) {
         let engine = self.session.engine();
         if engine.journal().is_active() {
-            engine.journal().append(engine.mem(), target.db, event, key, &entry);
-        }
-        if event != Event::Quiet {
-            engine.watches().touch(target.db, key);
+            let session = self.session.slot().index() as usize;
+            engine.journal().append(engine.mem(), session, db, event, key, entry);
         }
     }
 }

@@ -27,9 +27,7 @@ impl<'s> Guard<'s> {
                 shard.forget_items();
             }
         }
-        if engine.journal().is_active() {
-            engine.journal().append(engine.mem(), db, Event::Flush, b"", &Entry::FlushDb);
-        }
+        self.append(db, Event::Flush, b"", &Entry::FlushDb);
         self.session.count_change();
     }
 
@@ -42,9 +40,7 @@ impl<'s> Guard<'s> {
         self.touch_existing(a, b);
         self.touch_existing(b, a);
         engine.swap_roots(a, b);
-        if engine.journal().is_active() {
-            engine.journal().append(engine.mem(), a, Event::SwapDb, b"", &Entry::SwapDb(b));
-        }
+        self.append(a, Event::SwapDb, b"", &Entry::SwapDb(b));
         self.session.count_change();
     }
 

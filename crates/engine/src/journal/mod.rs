@@ -18,16 +18,19 @@
 //! wrapped. A value too long for a quarter of the ring comes in pieces.
 
 mod reader;
+mod writers;
 
 pub use reader::{Change, ChangeReader, Effect, Next};
 
 use crate::arena::Mem;
+use crate::limits::SESSIONS_MAX;
 use crate::packed::Patch;
 use crate::sync::atomics::Ordering::{AcqRel, Acquire, Relaxed, Release};
-use crate::sync::atomics::{AtomicU64, fence, spin_turn, yield_turn};
+use crate::sync::atomics::{AtomicU64, fence};
 use crate::sync::blocking::Mutex;
 use crate::verbs::{Db, Encoding, Event, Kind, Millis};
 use std::sync::Arc;
+use writers::{Writers, Writing, wait_until};
 
 pub(crate) const RECORD_HEADER_BYTES: usize = 48;
 const MORE_BIT: u64 = 1 << 33;
@@ -104,11 +107,13 @@ pub(crate) struct Journal {
     readers: AtomicU64,
     /// How far each lossless reader has come.
     lossless: Mutex<Vec<Arc<AtomicU64>>>,
+    writers: Writers,
 }
 
 impl Journal {
     pub fn new(ring: Ring) -> Journal {
-        Journal { ring, readers: AtomicU64::new(0), lossless: Mutex::new(Vec::new()) }
+        let writers = Writers::new(SESSIONS_MAX);
+        Journal { ring, readers: AtomicU64::new(0), lossless: Mutex::default(), writers }
     }
 
     #[inline(always)]
@@ -144,8 +149,17 @@ impl Journal {
         self.readers.fetch_sub(1, Relaxed);
     }
 
-    /// Puts a change into the ring. Under the locks of its shards.
-    pub fn append(&self, mem: Mem<'_>, db: Db, event: Event, key: &[u8], entry: &Entry<'_>) {
+    /// Puts a change into the ring. Under the locks of its shards. `session`: the slot's number of
+    /// the session that makes it.
+    pub fn append(
+        &self,
+        mem: Mem<'_>,
+        session: usize,
+        db: Db,
+        event: Event,
+        key: &[u8],
+        entry: &Entry<'_>,
+    ) {
         let mut text = [0u8; 20];
         let (parts, second, flags) = match entry {
             Entry::Put { int, value, deadline, flags, kind, encoding, created } => {
@@ -178,7 +192,7 @@ impl Journal {
             let len = (value_len - from).min(piece_max);
             let more = if from + len < value_len { MORE_BIT } else { 0 };
             let bytes = (RECORD_HEADER_BYTES + key.len() + len).next_multiple_of(8);
-            let position = self.reserve(mem, bytes as u64);
+            let (position, writing) = self.reserve(mem, session, bytes as u64);
             let first = *first.get_or_insert(position);
             let mut record =
                 RecordWriter { mem, ring: self.ring, position: position + 8, gathered: 0, bits: 0 };
@@ -200,6 +214,7 @@ impl Journal {
             record.finish();
             // Pairs with the Acquire in `ChangeReader::next`: who sees it sees the record.
             mem.u64_at(self.ring.place(position)).store((position + 1) ^ self.ring.secret, Release);
+            drop(writing);
             from += len;
             if from >= value_len {
                 return;
@@ -207,34 +222,32 @@ impl Journal {
         }
     }
 
-    fn reserve(&self, mem: Mem<'_>, bytes: u64) -> u64 {
-        let position = mem.u64_at(self.ring.head_at).fetch_add(bytes, AcqRel);
-        self.wait_for_readers((position + bytes).saturating_sub(self.ring.bytes as u64));
+    /// Where so many bytes go, in the place of some that nobody writes or has to be shown any more; and
+    /// what is to live until they are written.
+    fn reserve(&self, mem: Mem<'_>, session: usize, bytes: u64) -> (u64, Writing<'_>) {
+        let head = mem.u64_at(self.ring.head_at);
+        // Relaxed: the head only grows, so that any value it had is none too late for the mark.
+        let writing = self.writers.begin(session, head.load(Relaxed));
+        // Release and Acquire: whoever reserves later sees this session's mark of before, or a newer
+        // one, when it looks in `wait_until_written`.
+        let position = head.fetch_add(bytes, AcqRel);
+        writing.begins_at(position);
+        let reused = (position + bytes).saturating_sub(self.ring.bytes as u64);
+        self.writers.wait_until_written(reused, position);
+        self.wait_for_readers(reused);
         // A reader that sees a byte stored after this sees that the head has passed it. Pairs
         // with the Acquire fence in `ChangeReader::next`.
         fence(Release);
-        position
+        (position, writing)
     }
 
     /// Waits until no lossless reader needs anything before `position`.
     fn wait_for_readers(&self, position: u64) {
-        let mut turns = 0u32;
-        loop {
-            // Pairs with the Release with which a reader reports its progress.
-            let behind = {
-                let readers = self.lossless.lock().expect("no holder panics");
-                readers.iter().any(|r| r.load(Acquire) < position)
-            };
-            if !behind {
-                return;
-            }
-            turns += 1;
-            if turns < 100 {
-                spin_turn();
-            } else {
-                yield_turn();
-            }
-        }
+        wait_until(|| {
+            let readers = self.lossless.lock().expect("no holder panics");
+            // Acquire: pairs with the Release with which a reader reports its progress.
+            readers.iter().all(|reader| reader.load(Acquire) >= position).then_some(())
+        });
     }
 }
 
