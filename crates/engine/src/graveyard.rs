@@ -46,7 +46,8 @@ impl Engine {
             }
             let segment = self.buried_segment(buried.directory, buried.next);
             buried.next = segment.span().end_in(buried.directory);
-            if buried.cut == self.cut_number() {
+            // No other cut begins meanwhile: it would take what was flushed before for its own.
+            if buried.cut != 0 && buried.cut == self.running_cut() {
                 self.before_free(buried.root, segment);
             }
             for line in 1..LINES {

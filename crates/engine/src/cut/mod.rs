@@ -123,6 +123,8 @@ impl Engine {
             for db in 0..self.databases() {
                 databases[self.view().root_of(Db(db)) as usize] = Some(Db(db));
             }
+            // Who gives back what was flushed holds no shard's lock; see `Engine::reclaim`.
+            let _graveyard = self.graveyard().lock().expect("no holder panics");
             *state.plan.write().expect("no holder panics") =
                 Some(Arc::new(Plan { sink, databases }));
             state.number.fetch_add(1, Relaxed);
