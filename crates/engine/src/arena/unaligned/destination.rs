@@ -173,6 +173,9 @@ impl Destination<'_> {
     fn stream_all(self, bytes: &[u8]) {
         let ends = (bytes.first_chunk::<16>(), bytes.last_chunk::<16>());
         let (Some(first), Some(last)) = ends else { return };
+        // What goes past the cache may be seen before what was stored until now, too: a patch of a large
+        // collection before the mark that hides it.
+        stored();
         let head = self.at.align_offset(16);
         // What the ends have in common with what lies between is stored twice, and is the same.
         self.store16_at::<0>(first);
@@ -185,7 +188,8 @@ impl Destination<'_> {
 }
 
 /// What was stored past the cache is seen by whoever sees what is stored from now on: without this
-/// the Release that publishes the block would not cover it.
+/// the Release that publishes the block would not cover it. And what is stored past the cache from now on
+/// is not seen by those who do not see what was stored before.
 fn stored() {
     // SAFETY: waits, and changes nothing.
     unsafe { asm!("sfence", options(nostack, preserves_flags)) };
