@@ -1,87 +1,9 @@
-//! Web requests, from their bytes to the bytes of the response.
+//! Keys by web requests, from their bytes to the bytes of the response.
 
-use dolium_commands::context::Flow;
-use dolium_commands::http::{self, HttpContext, Metric, MetricKind, Server};
-use dolium_engine::{Db, Engine, EngineOptions, Millis, Session};
-use dolium_protocol::http::{Limits, ParseState, Parsed, parse};
+mod http_harness;
 
-struct FakeServer {
-    password: bool,
-}
-
-impl Server for FakeServer {
-    fn has_password(&self) -> bool {
-        self.password
-    }
-    fn check_password(&self, user: &[u8], password: &[u8]) -> bool {
-        user == b"default" && password == b"secret"
-    }
-    fn metrics(&self) -> Vec<Metric> {
-        vec![Metric {
-            name: "dolium_up",
-            help: "Always 1.",
-            kind: MetricKind::Gauge,
-            labels: Vec::new(),
-            value: 1.0,
-        }]
-    }
-}
-
-struct Web {
-    session: Session,
-    server: FakeServer,
-    now: Millis,
-}
-
-impl Web {
-    fn new() -> Web {
-        let options = EngineOptions { max_bytes: 64 << 20, shards: 16, ..Default::default() };
-        let engine = Engine::create(options).expect("an arena of 64 MiB");
-        let session = engine.session().expect("the first session");
-        Web { session, server: FakeServer { password: false }, now: 1_700_000_000_000 }
-    }
-
-    /// Status, head and body of the response.
-    fn send(&mut self, request: &str) -> (u16, String, String) {
-        let mut state = ParseState::new();
-        let Parsed::Complete { request, consumed } =
-            parse(request.as_bytes(), &Limits::default(), &mut state)
-        else {
-            panic!("not a whole request: {request}");
-        };
-        assert!(consumed > 0);
-        let mut out = Vec::new();
-        let mut context = HttpContext {
-            session: &self.session,
-            server: &self.server,
-            now: self.now,
-            out: &mut out,
-        };
-        let flow = http::run(&mut context, &request);
-        assert_eq!(flow == Flow::Continue, request.keep_alive);
-        let text = String::from_utf8(out).expect("text");
-        let (head, body) = text.split_once("\r\n\r\n").expect("a head");
-        assert!(head.contains("\r\nDate: Tue, 14 Nov 2023 22:13:2"), "{head}");
-        let status = head[9..12].parse().expect("a status");
-        (status, head.to_owned(), body.to_owned())
-    }
-
-    fn get(&mut self, path: &str) -> (u16, String, String) {
-        self.send(&format!("GET {path} HTTP/1.1\r\nHost: x\r\n\r\n"))
-    }
-
-    fn put(&mut self, path: &str, headers: &str, body: &str) -> (u16, String, String) {
-        let len = body.len();
-        self.send(&format!(
-            "PUT {path} HTTP/1.1\r\nHost: x\r\nContent-Length: {len}\r\n{headers}\r\n{body}"
-        ))
-    }
-}
-
-fn tag_of(head: &str) -> String {
-    let line = head.lines().find_map(|line| line.strip_prefix("ETag: "));
-    line.expect("an ETag").to_owned()
-}
+use dolium_engine::Db;
+use http_harness::{Web, tag_of};
 
 #[test]
 fn a_value_comes_and_goes() {
@@ -130,6 +52,16 @@ fn a_time_to_live_is_in_milliseconds() {
         assert_eq!(web.put("/keys/a", &format!("Dolium-Ttl-Ms: {ttl}\r\n"), "v").0, 400);
     }
     assert_eq!(web.put("/keys/a", "Dolium-Ttl-Ms: 1500\r\nDolium-Ttl-Ms: 5\r\n", "v").0, 400);
+    // A time that PTTL could not tell of: such a value never expired, or PTTL was negative.
+    let most = i64::MAX as u64 - web.now;
+    for ttl in [most + 1, u64::MAX - web.now, u64::MAX] {
+        let (status, _, body) = web.put("/keys/a", &format!("Dolium-Ttl-Ms: {ttl}\r\n"), "v");
+        assert_eq!(status, 400, "{ttl}");
+        assert!(body.contains("2^63"), "{body}");
+    }
+    assert_eq!(web.get("/keys/a").0, 404);
+    assert_eq!(web.put("/keys/a", &format!("Dolium-Ttl-Ms: {most}\r\n"), "v").0, 201);
+    assert!(web.get("/keys/a").1.contains(&format!("Dolium-Ttl-Ms: {most}\r\n")));
     assert_eq!(web.put("/keys/a", "Dolium-Type: hash\r\n", "v").0, 415);
 }
 
@@ -208,72 +140,4 @@ fn what_does_not_fit_is_refused() {
     assert_eq!(status, 507);
     assert!(body.contains("memory is full"), "{body}");
     assert_eq!(web.get("/keys/a").2, "old", "a refused PUT changes nothing");
-}
-
-#[test]
-fn methods_are_named_where_another_is_used() {
-    let mut web = Web::new();
-    let (status, head, _) = web.send("POST /keys/a HTTP/1.1\r\nHost: x\r\n\r\n");
-    assert_eq!(status, 405);
-    assert!(head.contains("Allow: GET, HEAD, PUT, DELETE"), "{head}");
-    assert_eq!(web.put("/metrics", "", "x").0, 405);
-    for method in ["PATCH", "TRACE", "OPTIONS"] {
-        let (status, head, _) = web.send(&format!("{method} /keys/a HTTP/1.1\r\nHost: x\r\n\r\n"));
-        assert_eq!(status, 405, "{method}");
-        assert!(head.contains("\r\nAllow: "), "{head}");
-    }
-}
-
-#[test]
-fn a_method_that_nobody_knows_is_not_implemented() {
-    let mut web = Web::new();
-    for path in ["/keys/a", "/", "/elsewhere", "*"] {
-        assert_eq!(web.send(&format!("BREW {path} HTTP/1.1\r\nHost: x\r\n\r\n")).0, 501, "{path}");
-    }
-}
-
-#[test]
-fn options_tell_of_the_server() {
-    let mut web = Web::new();
-    for target in ["*", "http://x"] {
-        let request = format!("OPTIONS {target} HTTP/1.1\r\nHost: x\r\n\r\n");
-        let (status, head, body) = web.send(&request);
-        assert_eq!((status, body.as_str()), (204, ""), "{target}");
-        assert!(head.contains("\r\nAllow: GET, HEAD, PUT, DELETE, OPTIONS"), "{head}");
-    }
-    assert_eq!(web.get("*").0, 404);
-    web.server.password = true;
-    assert_eq!(web.send("OPTIONS * HTTP/1.1\r\nHost: x\r\n\r\n").0, 401);
-}
-
-#[test]
-fn pages_tell_of_the_server() {
-    let mut web = Web::new();
-    assert!(web.get("/").2.contains("/keys/"));
-    assert_eq!(web.get("/healthz"), web.get("/healthz"));
-    assert_eq!(web.get("/healthz").2, "ok\n");
-    let (_, head, body) = web.get("/metrics");
-    assert!(head.contains("version=0.0.4"), "{head}");
-    assert_eq!(body, "# HELP dolium_up Always 1.\n# TYPE dolium_up gauge\ndolium_up 1\n");
-}
-
-#[test]
-fn a_password_guards_all_but_health() {
-    let mut web = Web::new();
-    web.server.password = true;
-    let (status, head, _) = web.get("/keys/a");
-    assert_eq!(status, 401);
-    assert!(head.contains("WWW-Authenticate: Bearer"), "{head}");
-    assert_eq!(web.get("/metrics").0, 401);
-    assert_eq!(web.get("/elsewhere").0, 401);
-    assert_eq!(web.get("/healthz").0, 200);
-    let with = |web: &mut Web, value: &str| {
-        web.send(&format!("GET /keys/a HTTP/1.1\r\nHost: x\r\nAuthorization: {value}\r\n\r\n")).0
-    };
-    assert_eq!(with(&mut web, "Bearer secret"), 404);
-    assert_eq!(with(&mut web, "Bearer wrong"), 401);
-    assert_eq!(with(&mut web, "Basic ZGVmYXVsdDpzZWNyZXQ="), 404);
-    assert_eq!(with(&mut web, "Basic OnNlY3JldA=="), 404);
-    assert_eq!(with(&mut web, "Basic bm9ib2R5OnNlY3JldA=="), 401);
-    assert_eq!(with(&mut web, "Basic %%"), 401);
 }

@@ -2,7 +2,7 @@
 //! was cut.
 
 use dolium_protocol::http::{
-    CONTINUE, HttpError, Limits, Method, ParseState, Parsed, Response, parse,
+    CONTINUE, HttpError, Limits, Method, ParseState, Parsed, Response, head, parse,
 };
 use proptest::prelude::*;
 
@@ -242,4 +242,27 @@ proptest! {
         prop_assert_eq!(&hear(&stream, cuts), &expected);
         prop_assert_eq!(&hear(&stream, 0..stream.len()), &expected);
     }
+}
+
+/// Whoever may not make a request is told before its body is waited for.
+#[test]
+fn a_head_is_shown_once_and_before_its_body() {
+    let stream = b"\r\nPUT /keys/a?db=1 HTTP/1.1\r\nHost: x\r\nContent-Length: 5\r\n\r\nvalue";
+    let mut state = ParseState::new();
+    for end in 0..stream.len() {
+        assert!(matches!(parse(&stream[..end], &LIMITS, &mut state), Parsed::Incomplete { .. }));
+        let shown = head(&stream[..end], &mut state);
+        let is_head_whole = end + b"value".len() == stream.len();
+        assert_eq!(shown.is_some(), is_head_whole, "{end}");
+        if let Some(request) = shown {
+            assert_eq!((request.method, request.path), (Method::Put, &b"/keys/a"[..]));
+            assert_eq!(
+                (request.query, request.header("host")),
+                (Some(&b"db=1"[..]), Some(&b"x"[..]))
+            );
+            assert!(request.body.is_empty() && !request.keep_alive);
+        }
+    }
+    assert!(matches!(parse(stream, &LIMITS, &mut state), Parsed::Complete { .. }));
+    assert!(head(b"GET /", &mut state).is_none(), "another request's head");
 }

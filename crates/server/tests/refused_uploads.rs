@@ -42,6 +42,38 @@ fn the_answer_is_read_after_the_whole_upload() {
     assert!(head.contains(&format!("Content-Length: {}", body.len())), "{answer}");
 }
 
+/// A stranger's head was read, and the body asked for, or memory set aside for it, before the password was
+/// looked for.
+#[test]
+fn who_may_not_send_a_body_is_told_before_it_is_waited_for() {
+    let house = House::open(&["requirepass secret"]);
+    let long = "Host: here\r\nContent-Length: 400000000\r\n";
+    for (line, rest, status) in [
+        ("PUT /keys/k", "", "401"),
+        ("PUT /keys/k", "Authorization: Bearer wrong\r\n", "401"),
+        ("PUT /keys/k", "Expect: 100-continue\r\n", "401"),
+        ("POST /keys/k", "Authorization: Bearer secret\r\n", "405"),
+        ("PUT /elsewhere", "Authorization: Bearer secret\r\n", "404"),
+        ("PUT /metrics", "Authorization: Bearer secret\r\nExpect: 100-continue\r\n", "405"),
+        ("BREW /keys/k", "Authorization: Bearer secret\r\n", "501"),
+    ] {
+        let mut client = house.client_of(Door::Http);
+        // Some of the body may come with the head.
+        let body = if rest.contains("Expect") { "" } else { "begun" };
+        client.send(format!("{line} HTTP/1.1\r\n{long}{rest}\r\n{body}").as_bytes());
+        let mut answer = String::new();
+        client.socket.read_to_string(&mut answer).expect("an end, no reset");
+        assert!(answer.starts_with(&format!("HTTP/1.1 {status} ")), "{line} {rest}: {answer}");
+        assert!(answer.contains("Connection: close"), "{answer}");
+    }
+    let mut client = house.client_of(Door::Http);
+    let allowed = "Authorization: Bearer secret\r\nExpect: 100-continue\r\n";
+    let short = "Host: here\r\nContent-Length: 5\r\n";
+    client.send(format!("PUT /keys/k HTTP/1.1\r\n{short}{allowed}\r\n").as_bytes());
+    client.expect("HTTP/1.1 100 Continue\r\n\r\n");
+    client.ask("value", "HTTP/1.1 201 Created\r\n");
+}
+
 #[test]
 fn what_it_sends_is_not_taken_for_requests() {
     let house = house();

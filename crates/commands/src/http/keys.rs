@@ -2,9 +2,14 @@
 //!
 //! A value's ETag is its CAS unique. It is made when a value is first read here or stored under a
 //! condition; a plain PUT, which needs none, stores none and stays small.
+//!
+//! A value may be anything, and whoever put it is not known: `nosniff` keeps a browser from running it as
+//! a script of another origin's page.
 
 use super::condition::{Condition, tag};
-use super::{HttpContext, refuse, refuse_with};
+use super::target::KEY_METHODS;
+use super::{CACHE, CACHE_ASKED, HttpContext, refuse, refuse_with, say};
+use crate::limits::DEADLINE_MAX;
 use dolium_engine::*;
 use dolium_protocol::http::{Method, Request, Response};
 use dolium_protocol::number::parse_digits;
@@ -12,9 +17,10 @@ use std::borrow::Cow;
 
 const MISSING: &str = "There is no such key.";
 const CHANGED: &str = "The key is not as If-Match or If-None-Match wants it; nothing was changed.";
-const METHODS: &str = "GET, HEAD, PUT, DELETE";
 const BAD_METHOD: &str = "A key can be read by GET or HEAD, stored by PUT and removed by DELETE.";
 const BAD_TTL: &str = "Dolium-Ttl-Ms must be one number of milliseconds, 1 or more.";
+const TTL_TOO_LONG: &str = "Dolium-Ttl-Ms must end before 2^63 milliseconds since 1970; without \
+                            it a value never expires.";
 const BAD_TYPE: &str = "Only values of type string can be stored over HTTP.";
 const PART: &str = "A part of a value cannot be stored: send all of it, without Content-Range.";
 const NOT_A_STRING: &str =
@@ -29,7 +35,7 @@ pub(super) fn run(context: &mut HttpContext<'_>, request: &Request<'_>, db: Db, 
         Method::Put => put(context, request, db, name),
         Method::Delete => delete(context, request, db, name),
         _ => {
-            refuse_with(context, request, 405, BAD_METHOD, |r| r.header("Allow", METHODS));
+            refuse_with(context, request, 405, BAD_METHOD, |r| r.header("Allow", KEY_METHODS));
         }
     }
 }
@@ -44,6 +50,8 @@ fn read(context: &mut HttpContext<'_>, request: &Request<'_>, db: Db, name: &[u8
     let head = |found: &Found, out: &mut Vec<u8>| {
         let mut response = Response::new(out, 200, now)
             .header("Content-Type", "application/octet-stream")
+            .header("X-Content-Type-Options", "nosniff")
+            .header(CACHE, CACHE_ASKED)
             .header("Dolium-Type", "string");
         if found.deadline != NEVER {
             response = response.header("Dolium-Ttl-Ms", found.deadline.saturating_sub(now));
@@ -64,7 +72,7 @@ fn read(context: &mut HttpContext<'_>, request: &Request<'_>, db: Db, name: &[u8
     };
     let condition = Condition::of(request);
     match found {
-        None => refuse(context, request, 404, MISSING),
+        None => missing(context, request),
         Some(Found { kind, .. }) if kind != Kind::String => {
             context.out.truncate(start);
             refuse_with(context, request, 409, NOT_A_STRING, |response| {
@@ -77,11 +85,16 @@ fn read(context: &mut HttpContext<'_>, request: &Request<'_>, db: Db, name: &[u8
         }
         Some(found) if !condition.none_match_holds(Some(found.unique)) => {
             context.out.truncate(start);
-            let response = Response::new(context.out, 304, now).header("ETag", tag(found.unique));
-            response.connection(request).no_body();
+            let response = Response::new(context.out, 304, now).header(CACHE, CACHE_ASKED);
+            response.header("ETag", tag(found.unique)).connection(request).no_body();
         }
         Some(_) => {}
     }
+}
+
+/// There is no such key, which a cache may keep as it may keep a value.
+fn missing(context: &mut HttpContext<'_>, request: &Request<'_>) {
+    say(context, request, 404, MISSING, |response| response.header(CACHE, CACHE_ASKED));
 }
 
 /// Gives an item its unique number, if it has none and there is memory for it.
@@ -99,7 +112,10 @@ fn put(context: &mut HttpContext<'_>, request: &Request<'_>, db: Db, name: &[u8]
     let mut ttls = request.headers_of("dolium-ttl-ms").map(parse_digits);
     let deadline = match (ttls.next(), ttls.next()) {
         (None, _) => Deadline::Never,
-        (Some(Some(ttl @ 1..)), None) => Deadline::At(context.now.saturating_add(ttl)),
+        (Some(Some(ttl @ 1..)), None) => match context.now.checked_add(ttl) {
+            Some(at) if at <= DEADLINE_MAX => Deadline::At(at),
+            _ => return refuse(context, request, 400, TTL_TOO_LONG),
+        },
         _ => return refuse(context, request, 400, BAD_TTL),
     };
     if request.header("content-range").is_some() {
@@ -144,7 +160,8 @@ fn put(context: &mut HttpContext<'_>, request: &Request<'_>, db: Db, name: &[u8]
     };
     drop(guard);
     let status = if stored.replaced { 204 } else { 201 };
-    let mut response = Response::new(context.out, status, now).connection(request);
+    let mut response = Response::new(context.out, status, now).header(CACHE, CACHE_ASKED);
+    response = response.connection(request);
     if stored.unique != 0 {
         response = response.header("ETag", tag(stored.unique));
     }
@@ -159,11 +176,12 @@ fn delete(context: &mut HttpContext<'_>, request: &Request<'_>, db: Db, name: &[
     let key = context.session.engine().key(name);
     let mut guard = context.session.write(db, &key, context.now);
     let Some(found) = guard.find(db, &key) else {
-        return refuse(context, request, 404, MISSING);
+        return missing(context, request);
     };
     if !condition.holds(Some(found.unique)) {
         return refuse(context, request, 412, CHANGED);
     }
     guard.remove(db, &key, Event::Del);
-    Response::new(context.out, 204, context.now).connection(request).no_body();
+    let response = Response::new(context.out, 204, context.now).header(CACHE, CACHE_ASKED);
+    response.connection(request).no_body();
 }

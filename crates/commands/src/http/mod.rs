@@ -5,9 +5,12 @@
 //!   GET HEAD             /                   how to use this
 //!   GET HEAD             /healthz            200 while the server serves
 //!   GET HEAD             /metrics            for Prometheus
-//!   OPTIONS              *                   which methods there are
+//!   OPTIONS              *, or any of these  which methods there are
 //! ```
 //! `http::parse -> Request -> prepare -> hash to prefetch, run -> response bytes in context.out`
+//!
+//! What a cache on the way may keep is said of each response: a value for as long as it asks here whether
+//! that still is so, a refusal not at all.
 
 mod authorization;
 mod condition;
@@ -21,10 +24,13 @@ pub use metrics::{Metric, MetricKind};
 use crate::context::Flow;
 use dolium_engine::{Db, Millis, Session};
 use dolium_protocol::http::{Method, Request, Response};
-use target::Target;
+use target::{Target, TargetError};
 
-/// What some target or other of this server understands.
-const METHODS: &str = "GET, HEAD, PUT, DELETE, OPTIONS";
+const CACHE: &str = "Cache-Control";
+/// It may be kept, and is asked about each time.
+const CACHE_ASKED: &str = "no-cache";
+/// It is not kept: the next request may be granted.
+const CACHE_NONE: &str = "no-store";
 const UNKNOWN_METHOD: &str = "The methods known here are GET, HEAD, PUT, DELETE and OPTIONS.";
 
 /// Everything a web request needs.
@@ -57,11 +63,34 @@ pub fn prepare(session: &Session, request: &Request<'_>) -> Option<(Db, u64)> {
     }
 }
 
+/// Whether [`run`] refuses a request whatever its body is: then that need not be waited for.
+pub fn refuses(session: &Session, server: &dyn Server, request: &Request<'_>) -> bool {
+    let target = Target::read(request, session.engine().databases());
+    if !may_ask(server, request, &target) {
+        return true;
+    }
+    match (request.method, target) {
+        (Method::Other, _) | (_, Err(_)) => true,
+        (Method::Get | Method::Head | Method::Options, Ok(_)) => false,
+        (method, Ok(Target::Key { .. })) => !matches!(method, Method::Put | Method::Delete),
+        (_, Ok(_)) => true,
+    }
+}
+
+/// Everybody may ask whether the server is well, the rest who knows its password.
+fn may_ask(
+    server: &dyn Server,
+    request: &Request<'_>,
+    target: &Result<Target, TargetError>,
+) -> bool {
+    let is_open = matches!(target, Ok(Target::Health));
+    is_open || !server.has_password() || authorization::holds(server, request)
+}
+
 /// Runs a request and appends its response to `context.out`.
 pub fn run(context: &mut HttpContext<'_>, request: &Request<'_>) -> Flow {
     let target = Target::read(request, context.session.engine().databases());
-    let open = matches!(target, Ok(Target::Health));
-    if !open && context.server.has_password() && !authorization::holds(context.server, request) {
+    if !may_ask(context.server, request, &target) {
         refuse_with(context, request, 401, authorization::NEEDED, |response| {
             response
                 .header("WWW-Authenticate", "Bearer realm=\"dolium\"")
@@ -74,15 +103,18 @@ pub fn run(context: &mut HttpContext<'_>, request: &Request<'_>) -> Flow {
         return flow(request);
     }
     match target {
-        Ok(Target::Server) => {
-            let response = Response::new(context.out, 204, context.now).header("Allow", METHODS);
-            response.connection(request).no_body();
+        Err(refusal) => refuse(context, request, refusal.status(), refusal.text()),
+        Ok(target) if request.method == Method::Options => {
+            let response = Response::new(context.out, 204, context.now);
+            response.header("Allow", target.methods()).connection(request).no_body();
         }
         Ok(Target::Key { db, name }) => keys::run(context, request, db, &name),
-        Err(refusal) => refuse(context, request, refusal.status(), refusal.text()),
-        Ok(_) if !matches!(request.method, Method::Get | Method::Head) => {
-            refuse_with(context, request, 405, page::READ_ONLY, |r| r.header("Allow", "GET, HEAD"))
+        Ok(target) if !matches!(request.method, Method::Get | Method::Head) => {
+            let methods = target.methods();
+            refuse_with(context, request, 405, page::READ_ONLY, |r| r.header("Allow", methods));
         }
+        // Only OPTIONS can name it, which is answered above.
+        Ok(Target::Server) => unreachable!("`*` is a target of OPTIONS alone"),
         Ok(Target::Home) => page::text(context, request, page::PLAIN, page::HOME),
         Ok(Target::Health) => page::text(context, request, page::PLAIN, "ok\n"),
         Ok(Target::Metrics) => {
@@ -104,6 +136,17 @@ fn refuse(context: &mut HttpContext<'_>, request: &Request<'_>, status: u16, sen
 
 /// As [`refuse`], with more headers.
 fn refuse_with(
+    context: &mut HttpContext<'_>,
+    request: &Request<'_>,
+    status: u16,
+    sentence: &str,
+    headers: impl FnOnce(Response<'_>) -> Response<'_>,
+) {
+    say(context, request, status, sentence, |response| headers(response.header(CACHE, CACHE_NONE)));
+}
+
+/// Answers with one sentence.
+fn say(
     context: &mut HttpContext<'_>,
     request: &Request<'_>,
     status: u16,

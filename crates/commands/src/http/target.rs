@@ -4,6 +4,10 @@ use dolium_engine::Db;
 use dolium_protocol::http::{Method, Request, percent_decode};
 use dolium_protocol::number::parse_digits;
 
+/// What a key understands, as `Allow` says it; of all that is here it understands the most.
+pub(super) const KEY_METHODS: &str = "GET, HEAD, PUT, DELETE, OPTIONS";
+const PAGE_METHODS: &str = "GET, HEAD, OPTIONS";
+
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Target {
     /// `*`: what OPTIONS asks of the server itself.
@@ -47,6 +51,14 @@ impl TargetError {
 }
 
 impl Target {
+    /// What it understands, as `Allow` says it; of the server, what some target or other does.
+    pub(super) fn methods(&self) -> &'static str {
+        match self {
+            Target::Server | Target::Key { .. } => KEY_METHODS,
+            Target::Home | Target::Health | Target::Metrics => PAGE_METHODS,
+        }
+    }
+
     pub(super) fn read(request: &Request<'_>, databases: u16) -> Result<Target, TargetError> {
         let name = match request.path {
             b"*" if request.method == Method::Options => return Ok(Target::Server),

@@ -18,6 +18,6 @@ mod write;
 
 pub use body::Body;
 pub use error::HttpError;
-pub use parse::{Limits, Method, ParseState, Parsed, Request, parse};
+pub use parse::{Limits, Method, ParseState, Parsed, Request, head, parse};
 pub use path::{BadEscape, percent_decode};
 pub use write::{CONTINUE, Response};

@@ -94,6 +94,7 @@ pub struct ParseState {
     head_len: usize,
     chunks: ChunkState,
     continued: bool,
+    is_head_shown: bool,
 }
 
 impl ParseState {
@@ -116,6 +117,15 @@ pub fn parse<'a>(input: &'a [u8], limits: &Limits, state: &mut ParseState) -> Pa
     }
 }
 
+/// A request of which the head alone has come, once, when that is so: with no body, and as the last of its
+/// connection. Whoever may not make it can be told before the body is asked for, or waited for.
+pub fn head<'a>(input: &'a [u8], state: &mut ParseState) -> Option<Request<'a>> {
+    let head = input.get(..state.head_len).filter(|head| !head.is_empty())?;
+    let is_news = !std::mem::replace(&mut state.is_head_shown, true);
+    let (request, _) = read_head(head).ok().filter(|_| is_news)?;
+    Some(Request { keep_alive: false, ..request })
+}
+
 fn step<'a>(
     input: &'a [u8],
     limits: &Limits,
@@ -129,30 +139,7 @@ fn step<'a>(
         }
     }
     let Some(head) = input.get(..state.head_len) else { return Ok(more(state.head_len)) };
-    let mut headers = [httparse::EMPTY_HEADER; HTTP_HEADERS_MAX];
-    let mut line = httparse::Request::new(&mut headers);
-    match line.parse(head) {
-        Ok(httparse::Status::Complete(len)) if len == head.len() => {}
-        Ok(_) => return Err(HttpError::Malformed),
-        Err(httparse::Error::TooManyHeaders) => return Err(HttpError::HeadTooLarge),
-        Err(httparse::Error::Version) => return Err(HttpError::UnknownVersion),
-        Err(_) => return Err(HttpError::Malformed),
-    }
-    let is_1_1 = line.version == Some(1);
-    let method = match line.method.unwrap_or_default() {
-        "GET" => Method::Get,
-        "HEAD" => Method::Head,
-        "PUT" => Method::Put,
-        "DELETE" => Method::Delete,
-        "POST" => Method::Post,
-        "OPTIONS" => Method::Options,
-        "PATCH" => Method::Patch,
-        "TRACE" => Method::Trace,
-        "CONNECT" => Method::Connect,
-        _ => Method::Other,
-    };
-    let meaning = Meaning::of(method, line.headers, is_1_1)?;
-
+    let (request, meaning) = read_head(head)?;
     let start = head.len();
     let (body, consumed) = match meaning.body {
         BodyForm::Length(len) => {
@@ -177,15 +164,41 @@ fn step<'a>(
             }
         }
     };
+    Ok(Parsed::Complete { request: Request { body, ..request }, consumed })
+}
 
+/// The request without its body, and what its headers say of that.
+fn read_head(head: &[u8]) -> Result<(Request<'_>, Meaning), HttpError> {
+    let mut headers = [httparse::EMPTY_HEADER; HTTP_HEADERS_MAX];
+    let mut line = httparse::Request::new(&mut headers);
+    match line.parse(head) {
+        Ok(httparse::Status::Complete(len)) if len == head.len() => {}
+        Ok(_) => return Err(HttpError::Malformed),
+        Err(httparse::Error::TooManyHeaders) => return Err(HttpError::HeadTooLarge),
+        Err(httparse::Error::Version) => return Err(HttpError::UnknownVersion),
+        Err(_) => return Err(HttpError::Malformed),
+    }
+    let is_1_1 = line.version == Some(1);
+    let method = match line.method.unwrap_or_default() {
+        "GET" => Method::Get,
+        "HEAD" => Method::Head,
+        "PUT" => Method::Put,
+        "DELETE" => Method::Delete,
+        "POST" => Method::Post,
+        "OPTIONS" => Method::Options,
+        "PATCH" => Method::Patch,
+        "TRACE" => Method::Trace,
+        "CONNECT" => Method::Connect,
+        _ => Method::Other,
+    };
+    let meaning = Meaning::of(method, line.headers, is_1_1)?;
     let target = line.path.unwrap_or_default().as_bytes();
     let (path, query) = path_and_query(target, method == Method::Options)?;
     // Empty lines before the request are no part of its headers.
     let lead = head.iter().take_while(|byte| matches!(byte, b'\r' | b'\n')).count();
     let head = &head[lead..];
-    let request =
-        Request { method, path, query, body, keep_alive: meaning.keep_alive, is_1_1, head };
-    Ok(Parsed::Complete { request, consumed })
+    let (body, keep_alive) = (Body::plain(b""), meaning.keep_alive);
+    Ok((Request { method, path, query, body, keep_alive, is_1_1, head }, meaning))
 }
 
 impl ParseState {

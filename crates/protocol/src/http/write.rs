@@ -111,6 +111,7 @@ fn reason(status: u16) -> &'static str {
         411 => "Length Required",
         412 => "Precondition Failed",
         413 => "Content Too Large",
+        414 => "URI Too Long",
         415 => "Unsupported Media Type",
         417 => "Expectation Failed",
         422 => "Unprocessable Content",

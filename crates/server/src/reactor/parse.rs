@@ -284,6 +284,14 @@ impl Reactor {
                     at += consumed;
                 }
                 http::Parsed::Incomplete { need_at_least, send_continue } => {
+                    // Before the body is asked for, or memory is set aside for it.
+                    let is_refused = http::head(&input[at..end], state).is_some_and(|request| {
+                        http_commands::refuses(&self.session, &*self.server, &request)
+                    });
+                    if is_refused {
+                        self.batch.push(token, Request::Http { is_write: false }, at, end);
+                        return Progress { at: end, need: 0 };
+                    }
                     if send_continue {
                         self.batch.push(token, Request::Continue, at, at);
                     }
