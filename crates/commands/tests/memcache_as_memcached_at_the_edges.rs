@@ -61,6 +61,26 @@ fn a_refused_add_is_no_hit() {
 }
 
 #[test]
+fn of_two_times_to_live_the_last_one_holds() {
+    compare(
+        "times",
+        &[
+            "mg a t N300\r\n",
+            "mg b N300 T600 t\r\n",
+            "mg c T600 N300 t\r\n",
+            "mg d N-1\r\n",
+            "mg d\r\n",
+            "mg e T-1 N300 t\r\n",
+            "ma f t N300\r\n",
+            "ma g N300 T600 t v\r\n",
+            "ma g T900 t\r\n",
+            "ma g T-1 v\r\n",
+            "ma g\r\n",
+        ],
+    );
+}
+
+#[test]
 fn numbers_behind_a_minus() {
     let mut requests = Vec::new();
     for number in ["-0", "-00", "-1", "-9223372036854775808", "-9223372036854775809"] {

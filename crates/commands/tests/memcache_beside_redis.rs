@@ -108,6 +108,15 @@ fn a_flush_in_time_to_come_is_left_to_the_server() {
     assert_eq!(c.server.flush_at.take(), Some(None), "a later flush replaces the awaited one");
 }
 
+/// A time that no number of milliseconds holds became one in the past, and the flush was at once.
+#[test]
+fn a_flush_that_never_comes_takes_nothing() {
+    let mut c = Connection::new();
+    c.expect("set k 0 9300000000000000 1\r\na\r\nmg k t\r\n", "STORED\r\nHD t-1\r\n");
+    c.expect("flush_all 9300000000000000\r\nmg k t\r\n", "OK\r\nHD t-1\r\n");
+    assert_eq!(c.server.flush_at.take(), Some(None), "an awaited one is forgotten");
+}
+
 #[test]
 fn with_a_password_nothing_goes_before_it() {
     let mut c = Connection::new();

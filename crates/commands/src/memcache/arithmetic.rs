@@ -27,6 +27,8 @@ pub(super) struct Step {
     pub cas: u64,
     /// The new unique number is wanted.
     pub unique: bool,
+    /// The deadline of what was counted.
+    pub deadline: Deadline,
 }
 
 /// Why nothing was counted.
@@ -47,7 +49,7 @@ pub(super) fn text(
     let name = context.session.engine().key(key);
     make_room(context, &name);
     let mut guard = context.session.write(context.db, &name, context.now);
-    let step = Step { incr, delta, cas: 0, unique: false };
+    let step = Step { incr, delta, cas: 0, unique: false, deadline: Deadline::Keep };
     let counted = count(context, &mut guard, &name, step);
     drop(guard);
     if noreply {
@@ -126,7 +128,7 @@ pub(super) fn count(
     };
     let put = Put {
         value,
-        deadline: Deadline::Keep,
+        deadline: step.deadline,
         flags: Flags::Keep,
         unique: step.unique,
         // As in Memcached, where a number that fits its item changes in place.

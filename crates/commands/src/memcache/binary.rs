@@ -292,7 +292,7 @@ fn count(
     arithmetic::make_room(context, &name);
     context.make_room_to_rewrite(&name);
     let unique = context.server.settings().fixed.unique_enabled;
-    let step = Step { incr, delta, cas: request.unique, unique };
+    let step = Step { incr, delta, cas: request.unique, unique, deadline: Deadline::Keep };
     let mut guard = context.session.write(db, &name, now);
     let counted = match arithmetic::count(context, &mut guard, &name, step) {
         Err(Fault::Refused(Outcome::NotFound)) if exptime != NO_INITIAL => {

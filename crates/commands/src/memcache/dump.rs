@@ -5,7 +5,9 @@
 //!   mg a\r\n ... EN\r\n                                                          mgdump
 //! ```
 //! A dump can be longer than memory: it is made a piece at a time, the next when the client has
-//! taken the last. A key that is there all the time appears, maybe twice; others may.
+//! taken the last. A key that is there all the time appears, maybe twice; others may. Dumps of the crawler
+//! write keys as in a URI. `cachedump` writes them as they are, and leaves out those that its reader would
+//! take for more than a key.
 
 use super::events::push_key;
 use super::{McContext, Settings};
@@ -56,7 +58,12 @@ impl Dump {
                 if self.classes >> class & 1 == 1 {
                     line.clear();
                     let unique = if settings.fixed.unique_enabled { found.unique } else { 0 };
-                    let found = Found { unique, ..*found };
+                    let last_use_s = match found.last_use_s {
+                        // Nothing remembers it: not long ago, as far as is known (see `meta::View`).
+                        0 => (now / 1000) as u32,
+                        used => used,
+                    };
+                    let found = Found { unique, last_use_s, ..*found };
                     self.form.push(&mut line, key, &found, class, bytes);
                     out.extend_from_slice(line.as_bytes());
                 }
@@ -164,7 +171,8 @@ pub(super) fn cachedump(context: &mut McContext<'_>, mut arguments: Words<'_>) {
             looked += 1;
             let bytes = settings.classes.item_bytes(key.len(), found.len, found.flags != 0);
             let is_full = limit != 0 && shown >= limit || out.len() - start > CACHEDUMP_BYTES_MAX;
-            if settings.classes.class_of(bytes) == class && !is_full {
+            let is_shown = settings.classes.class_of(bytes) == class && is_word(key);
+            if is_shown && !is_full {
                 shown += 1;
                 out.extend_from_slice(b"ITEM ");
                 out.extend_from_slice(key);
@@ -178,4 +186,10 @@ pub(super) fn cachedump(context: &mut McContext<'_>, mut arguments: Words<'_>) {
         }
     }
     write::end(out);
+}
+
+/// Whether a key stands in a line as what it is. With blanks or line ends in it, it could look like lines
+/// of its own; Memcached leaves out the keys that came in base64.
+fn is_word(key: &[u8]) -> bool {
+    !key.is_empty() && key.iter().all(|byte| *byte > b' ' && *byte != 0x7f)
 }

@@ -88,7 +88,8 @@ impl McContext<'_> {
         self.server.tell(stream::FETCHERS, &line);
     }
 
-    /// A store, for `watch mutations`. Memcached looks before it stores, and shows that too.
+    /// A store, for `watch mutations`. Memcached looks before it stores, and shows that too. Of a value
+    /// that is too large it shows neither length nor time to live.
     #[inline(always)]
     pub(super) fn note_store(&self, key: &[u8], mode: Mode, ttl: i64, len: usize, out: Outcome) {
         if self.is_watched(stream::MUTATIONS) {
@@ -115,7 +116,11 @@ impl McContext<'_> {
             Mode::Prepend => "prepend",
             Mode::Cas => "cas",
         };
-        let class = class(self.server.settings(), key, len, false);
+        let class = match outcome {
+            // None has room for it.
+            Outcome::TooLarge => 0,
+            _ => class(self.server.settings(), key, len, false),
+        };
         let mut line = String::from("type=item_store key=");
         push_key(&mut line, key);
         let (fd, ttl) = (self.client.fd, ttl.max(0));

@@ -3,11 +3,13 @@
 //! ```text
 //!   0               never
 //!   1 .. 30 days    from now on
-//!   more            seconds since the Unix epoch; if that is over, at once
+//!   more            seconds since the Unix epoch; if that is over, at once, and if it is too far to be
+//!                   told in milliseconds, never
 //!   negative        at once
 //! ```
 
 use super::McContext;
+use crate::limits::DEADLINE_MAX;
 use dolium_engine::{Deadline, Found, Millis, NEVER};
 
 /// Longest time that counts from now on, in seconds.
@@ -27,10 +29,11 @@ impl Life {
         let at = match exptime {
             0 => return Life::Never,
             1..=RELATIVE_SECONDS_MAX => now + exptime as u64 * 1000,
-            // What lies behind the last millisecond that can be said is never.
+            // What lies behind the last millisecond that can be told is never: PTTL would tell of it as
+            // long past.
             _ if exptime > 0 => match (exptime as u64).checked_mul(1000) {
-                Some(at) => at,
-                None => return Life::Never,
+                Some(at) if at <= DEADLINE_MAX => at,
+                _ => return Life::Never,
             },
             _ => return Life::Over,
         };
@@ -89,6 +92,16 @@ mod tests {
         assert_eq!(Life::new(-1, NOW), Life::Over);
         assert_eq!(Life::new(i64::MIN, NOW), Life::Over);
         assert_eq!(Life::new(i64::MAX, NOW), Life::Never);
+    }
+
+    /// `set k 0 9300000000000000 1` was stored with a deadline above 2^63, and PTTL said that it was hugely
+    /// negative.
+    #[test]
+    fn a_deadline_that_no_signed_number_holds_is_never() {
+        let last = 9_223_372_036_854_775;
+        assert_eq!(Life::new(last, NOW), Life::Until(9_223_372_036_854_775_000));
+        assert_eq!(Life::new(last + 1, NOW), Life::Never);
+        assert_eq!(Life::new(9_300_000_000_000_000, NOW), Life::Never);
     }
 
     #[test]

@@ -3,6 +3,7 @@
 use super::arithmetic::{self, Fault, Step};
 use super::exptime::Life;
 use super::meta::{self, View};
+use super::meta_get::{life_of_new, put_of_new};
 use super::store::{self, Mode, Order, Outcome};
 use super::{Count, KEY_BUFFER, McContext, retrieve};
 use dolium_engine::*;
@@ -90,13 +91,14 @@ fn deleted(
         // A new unique number, so that who read the item before cannot take it for fresh; and the
         // next reader is to be told to renew it.
         guard.renew_unique(db, key)?;
-        guard.set_marks(db, key, MARK_STALE);
         if flags.has(b'T') {
             match Life::new(flags.exptime, context.now).deadline() {
                 Some(deadline) => guard.set_deadline(db, key, deadline, Event::Expire)?,
                 None => guard.remove(db, key, Event::Expired),
             };
         }
+        // Last, because it cannot fail: a client whose request is refused has made nothing stale.
+        guard.set_marks(db, key, MARK_STALE);
     } else {
         guard.remove(db, key, Event::Del);
         context.tally.add(Count::DeleteHit);
@@ -127,28 +129,42 @@ pub(super) fn arithmetic(context: &mut McContext<'_>, command: &Command<'_>) {
     meta::bare(context, command, status);
 }
 
-/// Counts and answers.
+/// Counts and answers. What finds no memory has changed nothing.
 fn counted(context: &mut McContext<'_>, command: &Command<'_>, key: &Key<'_>) -> Result<(), Fault> {
     let (flags, db, now) = (&command.flags, context.db, context.now);
     let no_memory = |_: StoreError| Fault::Refused(Outcome::NoMemory);
     let mut guard = context.session.write(db, key, now);
+    // With a time to live, too, the number is stored together with it: it would stay counted if there were
+    // memory for it alone. One that is over has the item removed below.
+    let renewed = flags.has(b'T').then(|| Life::new(flags.exptime, now).of_put()).flatten();
     let step = Step {
         incr: !matches!(flags.mode, b'D' | b'-'),
         delta: flags.delta,
         cas: flags.cas,
         unique: flags.has(b'c'),
+        deadline: renewed.unwrap_or(Deadline::Keep),
+    };
+    let deadline_before = match flags.has(b'T') {
+        true => Some(guard.find(db, key).map_or(NEVER, |found| found.deadline)),
+        false => None,
     };
     let mut created = false;
     let (value, unique) = match arithmetic::count(context, &mut guard, key, step) {
         Err(Fault::Refused(Outcome::NotFound)) if flags.has(b'N') => {
             created = true;
             let text = dolium_protocol::number::Decimal::unsigned(flags.initial);
-            let put = Put { unique: step.unique, ..Put::plain(Value::Bytes(text.as_bytes())) };
+            let life = life_of_new(command, now);
+            let put = put_of_new(life, Value::Bytes(text.as_bytes()));
+            let put = Put { unique: step.unique, ..put };
             (flags.initial, guard.put(db, key, &put).map_err(no_memory)?.unique)
         }
         counted => counted?,
     };
-    let Some(found) = guard.find(db, key) else { return Ok(()) };
+    let Some(mut found) = guard.find(db, key) else { return Ok(()) };
+    if let Some(deadline) = deadline_before.or(created.then_some(NEVER)) {
+        // It is told of as it was, until the flag comes by that says when it ends.
+        found.deadline = deadline;
+    }
     let text = dolium_protocol::number::Decimal::unsigned(value);
     let quiet = flags.has(b'q') && !created;
     let start = context.out.len();
@@ -178,13 +194,20 @@ fn counted(context: &mut McContext<'_>, command: &Command<'_>, key: &Key<'_>) ->
         context.out.truncate(start);
     }
     match life.map(Life::deadline) {
-        None => {}
-        Some(Some(deadline)) => {
+        // The item has this deadline already, so there is nothing that could fail: it is told.
+        Some(Some(deadline)) if !created => {
             guard.set_deadline(db, key, deadline, Event::Expire).map_err(no_memory)?;
         }
         Some(None) => {
             guard.remove(db, key, Event::Expired);
         }
+        _ => {}
+    }
+    drop(guard);
+    if created {
+        // Memcached adds the item before it gives it its time to live, and shows that.
+        let stored = Outcome::Stored(unique);
+        context.note_store(key.bytes(), Mode::Add, 0, text.as_bytes().len(), stored);
     }
     Ok(())
 }

@@ -1,7 +1,8 @@
 //! `mg`: what is asked for of an item, in the order asked.
 //!
 //! An ordinary `mg` reads like `get`: no lock, nothing allocated. What changes the item (`T`, `N`,
-//! `R`, a stale item's first reader, a first unique number) runs under its lock.
+//! `R`, a stale item's first reader, a first unique number) runs under its lock. What finds no memory has
+//! changed nothing: an item that `N` makes comes with its time to live and its mark, or not at all.
 
 use super::exptime::Life;
 use super::meta::{self, View};
@@ -36,12 +37,16 @@ pub(super) fn run(context: &mut McContext<'_>, command: &Command<'_>) {
             let _ = context.session.make_room(bytes, context.now);
         }
         match change(context, command, &key, seen.as_ref()) {
+            // As in Memcached, what gives a new time to live is a touch and no lookup, if there is an item.
+            Ok(true) if flags.has(b'T') => {
+                context.tally.add(Count::Touch);
+                return context.tally.add(Count::TouchHit);
+            }
             Ok(true) => break context.tally.add(Count::GetHit),
             Ok(false) => break miss(context, command, &key),
             Err(_) => context.out.truncate(start),
         }
-        // With `N` another try would find what this one has made, and not tell that it was.
-        if tries == ROOM_TRIES || flags.has(b'N') {
+        if tries == ROOM_TRIES {
             break write::line(context.out, retrieve::NO_MEMORY);
         }
     }
@@ -150,7 +155,13 @@ fn change(
         if !flags.has(b'N') {
             return Ok(false);
         }
-        guard.put(db, key, &Put::plain(Value::Bytes(b"")))?;
+        let life = life_of_new(command, now);
+        let put = Put {
+            unique: wants_unique(context, command),
+            marks: MARK_WON,
+            ..put_of_new(life, Value::Bytes(b""))
+        };
+        guard.put(db, key, &put)?;
     }
     let is_string = |found: Found| found.kind == Kind::String;
     if flags.has(b'v') && !guard.find(db, key).is_some_and(is_string) {
@@ -159,6 +170,10 @@ fn change(
     }
     let unique = if wants_unique(context, command) { guard.unique(db, key)? } else { 0 };
     let Some(mut found) = guard.find(db, key) else { return Ok(false) };
+    if created {
+        // It is told of as Memcached makes it: bare, until the flags come by that say more.
+        (found.marks, found.deadline) = (0, NEVER);
+    }
     if let Some(seen) = seen {
         (found.frequency, found.last_use_s) = (seen.frequency, seen.last_use_s);
     }
@@ -202,23 +217,50 @@ fn change(
         guard.value(db, key, context.out);
         write::block_end(context.out);
     }
-    // The look before this has counted already.
-    if !flags.has(b'u') && seen.is_none() {
-        guard.touch(db, key);
-    }
-    if won {
-        guard.set_marks(db, key, found.marks | MARK_WON);
-    }
+    // First of all what may fail: nobody is told that he has won if the request is refused.
     match life.map(Life::deadline) {
-        None => {}
-        Some(Some(deadline)) => {
+        Some(Some(deadline)) if !created => {
             guard.set_deadline(db, key, deadline, Event::Expire)?;
         }
         Some(None) => {
             guard.remove(db, key, Event::Expired);
         }
+        _ => {}
+    }
+    // The look before this has counted already.
+    if !flags.has(b'u') && seen.is_none() {
+        guard.touch(db, key);
+    }
+    if won && !created {
+        guard.set_marks(db, key, found.marks | MARK_WON);
     }
     Ok(true)
+}
+
+/// How long an item that `N` makes shall live. Where `T` is given, too, the one that is written last
+/// holds, as in Memcached, which goes through the flags in their order.
+pub(super) fn life_of_new(command: &Command<'_>, now: Millis) -> Life {
+    let flags = &command.flags;
+    let mut life = Life::Never;
+    for (letter, _) in flags.iter() {
+        match letter {
+            b'N' => life = Life::new(flags.vivify, now),
+            b'T' => life = Life::new(flags.exptime, now),
+            _ => {}
+        }
+    }
+    life
+}
+
+/// An item that `N` makes, with its time to live, so that there is none without it. One whose life is
+/// over is made all the same, because the reply tells of it, and has to be removed behind that.
+pub(super) fn put_of_new(life: Life, value: Value<'_>) -> Put<'_> {
+    match life.of_put() {
+        Some(deadline @ Deadline::At(_)) => {
+            Put { deadline, event: Event::SetExpire, ..Put::plain(value) }
+        }
+        _ => Put::plain(value),
+    }
 }
 
 /// An item that never expires is not due, and a time that means never comes before nothing.

@@ -120,8 +120,10 @@ pub fn run(context: &mut McContext<'_>, request: &Request<'_>) -> Flow {
         }
         Request::TooLarge { set, key, noreply } => {
             context.tally.add(Count::TooLarge);
-            // No stale value may stay where a newer one could not be stored.
+            // No stale value may stay where a newer one could not be stored. Watchers are told of `set`
+            // and `ms` alone: of the others the request does not say which it was.
             if set {
+                context.note_store(key, store::Mode::Set, 0, 0, store::Outcome::TooLarge);
                 context.forget(key);
             }
             if !noreply {
@@ -131,7 +133,10 @@ pub fn run(context: &mut McContext<'_>, request: &Request<'_>) -> Flow {
         }
         Request::MetaTooLarge { key } => {
             context.tally.add(Count::TooLarge);
-            context.forget(key.bytes(&mut KEY_BUFFER.clone()));
+            let mut buffer = KEY_BUFFER;
+            let key = key.bytes(&mut buffer);
+            context.note_store(key, store::Mode::Set, 0, 0, store::Outcome::TooLarge);
+            context.forget(key);
             Refusal::TooLarge.write(context.out);
             Flow::Continue
         }

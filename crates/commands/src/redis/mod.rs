@@ -7,6 +7,7 @@ pub mod glob;
 mod help;
 mod long_double;
 pub mod number;
+pub mod room;
 pub mod row;
 pub mod table;
 

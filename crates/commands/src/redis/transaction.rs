@@ -4,6 +4,7 @@ use crate::connection::{ClientState, gate};
 use crate::context::Context;
 use crate::dispatch::Prepared;
 use crate::redis::error::CommandError;
+use crate::redis::room::Room;
 use crate::redis::row::{Call, Outcome, flag};
 use dolium_engine::{Db, Key, Session};
 use dolium_protocol::resp::ArgVec;
@@ -15,8 +16,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 pub struct Transaction {
     /// Copies of the queued requests.
     pub queued: Vec<Queued>,
-    /// Bytes of all queued arguments.
-    pub queued_bytes: usize,
+    /// What the queued commands that store something will take.
+    pub room: Room,
     /// A command was refused while queueing: EXEC will abort.
     pub broken: bool,
     /// EXEC is running the queue: locks are held, nothing may wait for them again.
@@ -85,7 +86,7 @@ pub fn discard(ctx: &mut Context<'_>, _: &Call<'_>) -> Outcome {
 pub fn forget(client: &mut ClientState, session: &Session) {
     let transaction = &mut client.transaction;
     transaction.queued = Vec::new();
-    transaction.queued_bytes = 0;
+    transaction.room = Room::default();
     transaction.broken = false;
     unwatch_all(client, session);
     client.set_gate(gate::MULTI, false);

@@ -3,6 +3,7 @@
 use crate::context::Context;
 use crate::redis::error::CommandError;
 use crate::redis::number::value;
+use crate::redis::room::Room;
 use crate::redis::row::{Call, Outcome};
 use dolium_engine::{Guard, Key, Put};
 
@@ -34,7 +35,11 @@ fn lock_all<'s, 'k>(
     if args.len().is_multiple_of(2) {
         return Err(CommandError::Arity(call.row.name));
     }
-    ctx.make_room(args.from(1).iter().map(<[u8]>::len).sum())?;
+    let mut room = Room::default();
+    for at in (1..args.len()).step_by(2) {
+        room.add(1, args.arg(at).len() + args.arg(at + 1).len());
+    }
+    ctx.make_room(room.bytes())?;
     let mut keys = Vec::with_capacity(args.len() / 2);
     keys.push(call.key());
     keys.extend((3..args.len()).step_by(2).map(|i| ctx.key(args.arg(i))));
