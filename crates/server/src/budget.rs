@@ -2,12 +2,22 @@
 //!
 //! Input that was announced waits until there is room for it, so that two hundred clients with a
 //! megabyte each queue instead of being closed. Output cannot wait: when it passes the bound the
-//! connection with the largest buffers is closed. One request larger than all of the budget is
-//! let in when no other holds any, because it could never run otherwise: the bound on memory is
-//! the budget, or half of it beside one request of `proto-max-bulk-len` where that is more.
+//! connection with the largest buffers is closed.
+//!
+//! ```text
+//!   a request is announced part by part (MSET a <10 MB> b <10 MB>): it holds room for what it has been
+//!   granted while it waits for more
+//!
+//!   granted:  held by those who wait | held by those who receive
+//!                                      none of these: one more is let in, whatever it takes
+//! ```
+//! If all that is granted is held by requests that wait, they would wait for each other for ever. So then
+//! one goes on beyond its half of the budget, as does one that is larger than all of it: the bound on
+//! memory is the budget and, beside it, one request.
 
 use crate::limits::*;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// How much output a connection gathers before it is sent although its requests go on, and how much
 /// of it may be unsent before they wait. Each full socket leaves so much behind.
@@ -18,14 +28,25 @@ pub struct Portion {
     pub unsent: usize,
 }
 
+/// What large requests have been granted. Under one lock: of two that begin to wait at the same time,
+/// each has to see whether it is the last that was not waiting.
+#[derive(Debug, Default)]
+struct Grants {
+    /// Bytes of all requests.
+    all: u64,
+    /// Bytes of those that wait for more.
+    waiting: u64,
+}
+
 /// Counters only: no other memory is published through them, hence Relaxed.
 #[derive(Debug, Default)]
 pub struct BufferBudget {
+    grants: Mutex<Grants>,
     /// Bytes that connections' own buffers hold.
     used: AtomicU64,
     /// Those of connections that are about to be closed because all together were too many.
     leaving: AtomicU64,
-    /// Bytes that were granted to large requests that are being received.
+    /// `grants.all`, for those who only look.
     reserved: AtomicU64,
     /// Connections whose large request waits for room.
     waiting: AtomicU64,
@@ -76,32 +97,49 @@ impl BufferBudget {
         self.releases.load(Relaxed)
     }
 
-    /// Room for a large request: half of the budget is for these.
-    pub fn reserve(&self, bytes: u64, budget: u64) -> bool {
-        self.reserve_more(bytes, 0, budget)
+    fn grants(&self) -> MutexGuard<'_, Grants> {
+        self.grants.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// As `reserve`, for a request that holds `own` bytes of it already.
-    pub fn reserve_more(&self, bytes: u64, own: u64, budget: u64) -> bool {
-        self.reserved
-            .fetch_update(Relaxed, Relaxed, |now| {
-                (now == own || now + bytes <= budget / 2).then_some(now + bytes)
-            })
-            .is_ok()
+    /// Room for a large request: half of the budget is for these.
+    pub fn reserve(&self, bytes: u64, budget: u64) -> bool {
+        self.grant(&mut self.grants(), bytes, 0, budget)
+    }
+
+    /// As `reserve`, for a request that holds `own` bytes of it already. False: it waits, until
+    /// `end_waiting` with the same number.
+    pub fn reserve_or_wait(&self, bytes: u64, own: u64, budget: u64) -> bool {
+        let mut grants = self.grants();
+        let is_granted = self.grant(&mut grants, bytes, own, budget);
+        if !is_granted {
+            grants.waiting += own;
+            self.waiting.fetch_add(1, Relaxed);
+        }
+        is_granted
+    }
+
+    fn grant(&self, grants: &mut Grants, bytes: u64, own: u64, budget: u64) -> bool {
+        let all_others_wait = grants.all == grants.waiting + own;
+        let is_granted = all_others_wait || grants.all + bytes <= budget / 2;
+        if is_granted {
+            grants.all += bytes;
+            self.reserved.store(grants.all, Relaxed);
+        }
+        is_granted
     }
 
     pub fn release(&self, bytes: u64) {
         if bytes != 0 {
-            self.reserved.fetch_sub(bytes, Relaxed);
+            let mut grants = self.grants();
+            grants.all -= bytes;
+            self.reserved.store(grants.all, Relaxed);
             self.releases.fetch_add(1, Relaxed);
         }
     }
 
-    pub fn begin_waiting(&self) {
-        self.waiting.fetch_add(1, Relaxed);
-    }
-
-    pub fn end_waiting(&self) {
+    /// A request that holds `own` bytes waits no longer.
+    pub fn end_waiting(&self, own: u64) {
+        self.grants().waiting -= own;
         self.waiting.fetch_sub(1, Relaxed);
     }
 
@@ -150,6 +188,27 @@ mod tests {
         assert!(budget.reserve(1000, 100), "alone");
         assert!(!budget.reserve(1, 100));
         assert_eq!(budget.bound(100), 1050, "beside what others may have");
+    }
+
+    /// `MSET a <20> b <20>` from two clients: each was granted the first value and waited for the second
+    /// for ever, and with them whoever came later.
+    #[test]
+    fn those_who_hold_room_do_not_wait_for_each_other() {
+        let budget = BufferBudget::default();
+        assert!(budget.reserve_or_wait(20, 0, 100) && budget.reserve_or_wait(20, 0, 100));
+        assert!(!budget.reserve_or_wait(20, 20, 100), "the other one may be received to its end");
+        assert!(!budget.reserve_or_wait(20, 0, 100), "as may it");
+        assert!(budget.reserve_or_wait(20, 20, 100), "nobody else can go on");
+        assert!(!budget.reserve_or_wait(1, 0, 100), "one does");
+        assert_eq!(budget.reserved(), 60);
+        budget.release(40);
+        // All who wait try again: two of them hold nothing.
+        for own in [20, 0, 0] {
+            budget.end_waiting(own);
+        }
+        assert!(budget.reserve_or_wait(20, 20, 100));
+        budget.release(40);
+        assert!(!budget.has_waiting() && budget.reserved() == 0);
     }
 
     #[test]

@@ -34,6 +34,14 @@ pub enum Hold {
     Feed,
 }
 
+impl Hold {
+    /// Requests that have been received wait too. Where one waits for room, those before it do not.
+    #[inline(always)]
+    pub fn stops_requests(self) -> bool {
+        !matches!(self, Hold::No | Hold::Budget)
+    }
+}
+
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Closing {
     No,
@@ -274,7 +282,12 @@ impl Connection {
         }
         self.output = Vec::new();
         self.sent = 0;
-        if self.transport.is_behind() { Sent::Partly } else { Sent::All }
+        if self.transport.is_behind() {
+            return Sent::Partly;
+        }
+        self.over_soft_since = None;
+        self.card.output_bytes.store(0, Relaxed);
+        Sent::All
     }
 
     /// Nothing was begun, counted or put off that has to be seen to where its input has been used up.

@@ -122,6 +122,8 @@ pub const BUDGET_RETRY_MS: u64 = 5;
 pub const LARGE_REQUEST_STALL_MS: u64 = 10_000;
 /// How long a listener rests after the process ran out of descriptors.
 pub const ACCEPT_REST_MS: u64 = 100;
+/// Longest wait for events; who waits for something later looks again then.
+pub const EVENTS_WAIT_MS_MAX: u64 = 3_600_000;
 /// Connections taken from a listener before clients are served again.
 pub const ACCEPTS_PER_EVENT: usize = 64;
 /// Pending connections a listener may hold (`tcp-backlog`'s default).

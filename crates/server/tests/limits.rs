@@ -109,6 +109,37 @@ fn many_large_requests_share_the_budget_and_all_succeed() {
     client.ask("DBSIZE\r\n", ":72\r\n");
 }
 
+/// A request of several large values is granted room for one after the other. Three that had been granted
+/// their first value waited for each other's room for ever, and so did every large request after them.
+#[test]
+fn requests_of_several_large_values_do_not_wait_for_each_other() {
+    const VALUE: usize = 600_000;
+    let house = House::open(&["maxmemory 200mb", "client-buffers-max 4mb", "threads 2"]);
+    let value = "z".repeat(VALUE);
+    let mut clients: Vec<door::Client> = (0..6).map(|_| house.client()).collect();
+    for (n, client) in clients.iter_mut().enumerate() {
+        // The second value is announced, and has not come: all hold room for their first.
+        let head = format!("*5\r\n$4\r\nMSET\r\n$2\r\na{n}\r\n${VALUE}\r\n");
+        client.send(head.as_bytes());
+    }
+    std::thread::scope(|scope| {
+        for (n, mut client) in clients.into_iter().enumerate() {
+            let value = &value;
+            scope.spawn(move || {
+                client.send(value.as_bytes());
+                client.send(format!("\r\n$2\r\nb{n}\r\n${VALUE}\r\n").as_bytes());
+                client.send(value.as_bytes());
+                client.ask("\r\n", "+OK\r\n");
+            });
+        }
+    });
+    let mut client = house.client();
+    client.ask("DBSIZE\r\n", ":12\r\n");
+    client.send(b"*3\r\n$3\r\nSET\r\n$1\r\nk\r\n$1500000\r\n");
+    client.send("z".repeat(1_500_000).as_bytes());
+    client.ask("\r\n", "+OK\r\n");
+}
+
 /// A value longer than `client-buffers-max` ended its connection without a word, though one such request
 /// at a time is let in: the buffer is a little longer than the request that it was granted for.
 #[test]

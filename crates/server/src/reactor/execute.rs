@@ -151,7 +151,7 @@ impl Reactor {
                     Request::Http { is_write } => stage.run_http(connection, entry, *is_write),
                     Request::Continue => stage.run_continue(connection),
                     // Found anew when it is its turn: what follows it is not to be read as requests.
-                    Request::Broken(_) if connection.hold != Hold::No => {
+                    Request::Broken(_) if connection.hold.stops_requests() => {
                         stage.keep(connection, entry);
                     }
                     Request::Broken(broken) => {

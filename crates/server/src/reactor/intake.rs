@@ -201,6 +201,10 @@ impl Reactor {
 
     /// Keeps what was not parsed until more of it has come, and sees to the connection's next turn.
     pub(super) fn keep_rest(&mut self, token: Token, rest: &[u8], need: usize) {
+        if !self.starved.is_empty() {
+            // It was held for something else since it began to wait for room, and goes on after that.
+            self.end_starving(token);
+        }
         let Some(connection) = self.slab.get(token) else { return };
         let len = connection.input.len() + rest.len();
         connection.expects_large = need > LEFTOVER_COPY_MAX
@@ -215,7 +219,7 @@ impl Reactor {
             let wanted = need.max(len + room_beyond(len, need));
             let budget = self.server.config.live.client_buffers_max.load(Relaxed);
             let more = wanted as u64 - connection.reserved.min(wanted as u64);
-            if self.server.buffers.reserve_more(more, connection.reserved, budget) {
+            if self.server.buffers.reserve_or_wait(more, connection.reserved, budget) {
                 connection.reserved += more;
                 if connection.input.capacity() == 0 && wanted < self.large_input.capacity() {
                     connection.input = std::mem::take(&mut self.large_input);
@@ -229,8 +233,7 @@ impl Reactor {
         connection.input.extend_from_slice(rest);
         if is_starved {
             connection.hold = Hold::Budget;
-            self.starved.push(token);
-            self.server.buffers.begin_waiting();
+            self.starved.push((token, connection.reserved));
         } else if need <= LEFTOVER_COPY_MAX && len <= LEFTOVER_COPY_MAX {
             self.server.buffers.release(std::mem::take(&mut connection.reserved));
         }
@@ -243,6 +246,18 @@ impl Reactor {
         }
     }
 
+    /// It waits for room no longer.
+    #[cold]
+    pub(super) fn end_starving(&mut self, token: Token) {
+        let buffers = &self.server.buffers;
+        self.starved.retain(|(starved, reserved)| {
+            if *starved == token {
+                buffers.end_waiting(*reserved);
+            }
+            *starved != token
+        });
+    }
+
     /// Large requests that waited for memory try again when some has come back.
     pub(super) fn feed_starved(&mut self) {
         let releases = self.server.buffers.releases();
@@ -251,8 +266,8 @@ impl Reactor {
             return;
         }
         self.releases_seen = releases;
-        for token in std::mem::take(&mut self.starved) {
-            self.server.buffers.end_waiting();
+        for (token, reserved) in std::mem::take(&mut self.starved) {
+            self.server.buffers.end_waiting(reserved);
             if let Some(connection) = self.slab.get(token)
                 && connection.hold == Hold::Budget
             {

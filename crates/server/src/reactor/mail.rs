@@ -43,7 +43,13 @@ impl Reactor {
 
     fn deliver(&mut self, token: Token, message: &Message) {
         let Some(connection) = self.slab.get(token) else { return };
-        if connection.is_closing() {
+        // It was subscribed when the message was sent, but has been told since that it is not: it would
+        // take this for the reply to something else.
+        let is_subscribed = match &message.pattern {
+            None => connection.client.channels.contains(&message.channel[..]),
+            Some(pattern) => connection.client.patterns.contains(&pattern[..]),
+        };
+        if connection.is_closing() || !is_subscribed {
             return;
         }
         let Message { pattern, channel, payload } = message;
@@ -101,14 +107,14 @@ impl Reactor {
                 connection.closing = Closing::Now;
                 self.doomed.push(token);
             } else if connection.reserved > 0
-                && connection.hold == Hold::No
+                && matches!(connection.hold, Hold::No | Hold::Output)
                 && idle > LARGE_REQUEST_STALL_MS
                 && self.server.buffers.has_waiting()
             {
                 tracing::warn!(
                     client = connection.client.id,
                     addr = connection.client.addr,
-                    "closed: it announced a large request, stopped sending it, and others wait"
+                    "closed: it announced a large request, stopped sending it or reading, and others wait"
                 );
                 connection.closing = Closing::Now;
                 self.doomed.push(token);

@@ -83,8 +83,8 @@ pub struct Reactor {
     /// Connections to be closed when nothing borrows them.
     doomed: Vec<Token>,
     lingering: linger::Lingering,
-    /// Connections whose large request waits for room in the budget.
-    starved: Vec<Token>,
+    /// Connections whose large request waits for room in the budget, and how much it holds meanwhile.
+    starved: Vec<(Token, u64)>,
     releases_seen: u64,
     deadlines: wait::Deadlines,
     /// The input of all connections, one after the other; `fill` bytes belong to the batch.
@@ -349,7 +349,8 @@ impl Reactor {
         let ends = [self.deadlines.next(), self.lingering.next_end()];
         let until = [self.resting_until, self.stop_at, retry].into_iter().chain(ends);
         let until = until.flatten().min()?;
-        Some(until.saturating_sub(self.now).max(1))
+        // Systems before Linux 5.11 have no wait of more than 25 days.
+        Some(until.saturating_sub(self.now).clamp(1, EVENTS_WAIT_MS_MAX))
     }
 
     fn is_finished(&self) -> bool {

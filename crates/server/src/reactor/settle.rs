@@ -91,7 +91,7 @@ impl Reactor {
         }
         let since = match (is_over_soft, connection.over_soft_since) {
             (true, None) => *connection.over_soft_since.insert(self.now),
-            (true, Some(since)) => since,
+            (true, Some(since)) => since.min(self.now),
             (false, _) => self.now,
         };
         let is_too_long = is_over_soft && self.now - since > limit.seconds * 1000;
@@ -123,13 +123,8 @@ impl Reactor {
         match outcome {
             Sent::Gone => connection.closing = Closing::Now,
             Sent::Partly => {}
-            Sent::All => {
-                connection.over_soft_since = None;
-                connection.card.output_bytes.store(0, Relaxed);
-                if connection.hold == Hold::Output {
-                    connection.hold = Hold::No;
-                }
-            }
+            Sent::All if connection.hold == Hold::Output => connection.hold = Hold::No,
+            Sent::All => {}
         }
         if connection.hold == Hold::Feed && connection.unsent() == 0 && !connection.is_closing() {
             return self.feed(token);
@@ -199,6 +194,9 @@ impl Reactor {
     }
 
     fn close(&mut self, token: Token) {
+        if !self.starved.is_empty() {
+            self.end_starving(token);
+        }
         let Some(connection) = self.slab.remove(token) else { return };
         let client = &connection.client;
         if let Some(flag) = &client.transaction.dirty {

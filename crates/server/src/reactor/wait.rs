@@ -38,6 +38,8 @@ impl Reactor {
     pub(super) fn close_if_left(&mut self, token: Token) {
         let Some(connection) = self.slab.get(token) else { return };
         if connection.hold == Hold::Wait && (connection.hung_up || connection.at_end) {
+            // Not first when it is closed: somebody may push before that.
+            self.server.waiting.leave(connection.client.id);
             connection.closing = Closing::Now;
             self.doomed.push(token);
         }
@@ -76,8 +78,13 @@ impl Reactor {
         if connection.is_closing() {
             return;
         }
-        if connection.client.reply_mode == ReplyMode::Off {
-            reply.clear();
+        match connection.client.reply_mode {
+            ReplyMode::Off => reply.clear(),
+            ReplyMode::Skipping => {
+                reply.clear();
+                connection.client.end_skipping();
+            }
+            _ => {}
         }
         let counters = &self.counters;
         counters.bytes_out.add(reply.len() as u64);

@@ -14,9 +14,10 @@ use crate::server::Server;
 use crate::statistics::{ThreadCounters, row_trait};
 use dolium_commands::connection::ClientState;
 use dolium_commands::context::{Context, Flow};
-use dolium_commands::dispatch::{self, Prepared};
+use dolium_commands::dispatch::{self, Prepared, Ran};
 use dolium_commands::http::{self as http_commands, HttpContext};
 use dolium_commands::outlet::Outlet;
+use dolium_commands::redis::row::Row;
 use dolium_engine::{Fetch, Session};
 use dolium_protocol::http;
 use dolium_protocol::resp::{ArgVec, Args};
@@ -44,7 +45,8 @@ pub(super) struct Stage<'a> {
     /// How much is gathered before it is sent, once somebody has asked.
     pub portion: Option<Portion>,
     pub wrote: bool,
-    /// Requests that have not run yet, and will be counted when they do.
+    /// Requests that have not run yet, and will be counted when they do: held back, or queued by
+    /// MULTI. Those that were refused before they ran as well, which never count.
     pub kept: usize,
 }
 
@@ -88,8 +90,8 @@ impl Stage<'_> {
             // CLIENT LIST shows the request that asks for it among the bytes not yet used up.
             connection.card.query_bytes.store(len as u64, Relaxed);
             let stopwatch = Stopwatch::start();
-            self.call(connection, prepared, args, key, traits);
-            self.note_time(connection, prepared, args, stopwatch.ns());
+            let ran = self.call(connection, prepared, args, key, traits);
+            self.note_time(connection, ran, args, stopwatch.ns());
         } else {
             self.call(connection, prepared, args, key, traits);
         }
@@ -98,6 +100,7 @@ impl Stage<'_> {
         }
     }
 
+    /// Returns the command, if the request was a call of one.
     #[inline(always)]
     fn call(
         &mut self,
@@ -106,7 +109,7 @@ impl Stage<'_> {
         args: &Args<'_>,
         key: usize,
         traits: u8,
-    ) {
+    ) -> Option<&'static Row> {
         let before = self.out.len();
         let may_borrow = connection.may_borrow();
         let mut context = Context {
@@ -118,10 +121,12 @@ impl Stage<'_> {
             fetch: self.fetches.get(key).unwrap_or(&Fetch::NONE),
             outlet: may_borrow.then_some(&mut self.loans as &mut dyn Outlet),
         };
-        let flow = dispatch::run(&mut context, prepared, *args);
-        if let Some(row) = prepared.row() {
-            self.counters.rows[row.id as usize].calls.add(1);
-        }
+        let Ran { flow, row } = dispatch::run(&mut context, prepared, *args);
+        let Some(row) = row else {
+            self.note_no_call(connection, prepared, before, traits);
+            return None;
+        };
+        self.counters.rows[row.id as usize].calls.add(1);
         if traits & row_trait::MAY_WRITE != 0 {
             self.wrote = true;
             self.counters.writes.add(1);
@@ -133,13 +138,34 @@ impl Stage<'_> {
             connection.card.describe(&connection.client);
         }
         if self.out.get(before) == Some(&b'-') {
-            let (row, ran) = (prepared.row(), prepared.is_sound());
-            self.server.statistics.note_error(self.thread, row, &self.out[before..], ran);
+            let reply = &self.out[before..];
+            self.server.statistics.note_error(self.thread, Some(row), reply, true);
         }
         match flow {
             Flow::Continue => {}
             Flow::Close => connection.closing = Closing::AfterOutput,
             Flow::Wait => connection.hold = Hold::Wait,
+        }
+        Some(row)
+    }
+
+    /// The request was refused before its command ran, or is queued: neither is a call, and it was
+    /// not the command that took the time.
+    #[cold]
+    fn note_no_call(
+        &mut self,
+        connection: &Connection,
+        prepared: &Prepared,
+        before: usize,
+        traits: u8,
+    ) {
+        self.kept += 1;
+        // Room is made for what is queued: what was evicted for it is to be announced.
+        self.wrote |= traits & row_trait::MAY_WRITE != 0;
+        connection.card.describe(&connection.client);
+        if self.out.get(before) == Some(&b'-') {
+            let row = prepared.row().filter(|_| prepared.is_known());
+            self.server.statistics.note_error(self.thread, row, &self.out[before..], false);
         }
     }
 
@@ -151,10 +177,16 @@ impl Stage<'_> {
         }
     }
 
-    /// A command that was timed by itself.
-    fn note_time(&self, connection: &Connection, prepared: &Prepared, args: &Args<'_>, ns: u64) {
+    /// A command that was timed by itself, if it ran.
+    fn note_time(
+        &self,
+        connection: &Connection,
+        ran: Option<&'static Row>,
+        args: &Args<'_>,
+        ns: u64,
+    ) {
         connection.card.query_bytes.store(0, Relaxed);
-        if let Some(row) = prepared.row() {
+        if let Some(row) = ran {
             self.counters.rows[row.id as usize].time(ns, 1);
             publish::record(self.session, row, ns);
             self.server.note_duration(row, ns / 1000, args, &connection.client);
@@ -168,11 +200,11 @@ impl Stage<'_> {
         connection: &mut Connection,
         may_write: impl FnOnce(&ClientState) -> bool,
     ) -> bool {
-        if self.server.pause.is_on() && connection.hold == Hold::No {
+        if self.server.pause.is_on() && !connection.hold.stops_requests() {
             let may_write = may_write(&connection.client);
             connection.pause(self.server, may_write);
         }
-        connection.hold != Hold::No || connection.is_closing()
+        connection.hold.stops_requests() || connection.is_closing()
     }
 
     pub fn run_http(&mut self, connection: &mut Connection, entry: &Entry, is_write: bool) {
@@ -191,7 +223,14 @@ impl Stage<'_> {
                 connection.closing = Closing::AfterOutput;
                 return;
             }
-            http::Parsed::Incomplete { .. } => return,
+            // Its head has been refused already, and the body is not waited for.
+            http::Parsed::Incomplete { .. } => match http::head(bytes, &mut state) {
+                Some(request) => {
+                    connection.is_refused_unread = true;
+                    request
+                }
+                None => return,
+            },
         };
         let mut context = HttpContext {
             session: self.session,

@@ -10,7 +10,7 @@
 //! moment, a pause and the timing of each command, is looked at for each request.
 
 use super::Stage;
-use crate::connection::{Connection, Hold};
+use crate::connection::Connection;
 use crate::reactor::batch::{Entry, InRow};
 use crate::statistics::row_trait;
 use dolium_commands::rows::{self, InRows};
@@ -103,7 +103,7 @@ impl Stage<'_> {
     fn is_plain(&self, connection: &Connection, command: InRows) -> bool {
         let traits = self.traits[usize::from(command.row().id)];
         rows::is_plain(&connection.client)
-            && connection.hold == Hold::No
+            && !connection.hold.stops_requests()
             && !connection.is_closing()
             && traits & (row_trait::TIMED | row_trait::DESCRIBES) == 0
     }
