@@ -5,6 +5,7 @@ use crate::redis::row::Row;
 use crate::redis::transaction::Transaction;
 use dolium_engine::Db;
 use dolium_protocol::resp::Version;
+use std::collections::BTreeSet;
 
 /// Conditions under which a command may not simply run. Zero on the ordinary path, so that it is
 /// left after one comparison.
@@ -56,9 +57,8 @@ pub struct ClientState {
     pub lib_ver: Vec<u8>,
     /// What a command whose reply is not sent has to tell all the same; see `dispatch`.
     pub pushes: Vec<u8>,
-    /// Names in the order of subscription.
-    pub channels: Vec<Vec<u8>>,
-    pub patterns: Vec<Vec<u8>>,
+    pub channels: BTreeSet<Vec<u8>>,
+    pub patterns: BTreeSet<Vec<u8>>,
     pub transaction: Transaction,
 }
 
@@ -78,8 +78,8 @@ impl ClientState {
             no_evict: false,
             reply_mode: ReplyMode::On,
             pushes: Vec::new(),
-            channels: Vec::new(),
-            patterns: Vec::new(),
+            channels: BTreeSet::new(),
+            patterns: BTreeSet::new(),
             transaction: Transaction::default(),
             close: false,
             waits: false,
@@ -97,6 +97,12 @@ impl ClientState {
         } else {
             self.gate &= !bit;
         }
+    }
+
+    /// The reply that CLIENT REPLY SKIP was about has not been sent.
+    pub fn end_skipping(&mut self) {
+        self.reply_mode = ReplyMode::On;
+        self.set_gate(gate::REPLY, false);
     }
 
     pub fn subscriptions(&self) -> usize {

@@ -5,7 +5,7 @@ use crate::mailbox::{Mail, Mailbox, Message};
 use dolium_commands::host::Subscription;
 use dolium_commands::redis::glob::{Case, matches};
 use std::collections::{BTreeMap, HashMap};
-use std::sync::{Arc, PoisonError, RwLock};
+use std::sync::{Arc, Mutex, PoisonError, RwLock};
 
 #[derive(Clone, Copy, Debug)]
 struct Subscriber {
@@ -23,6 +23,8 @@ struct Index {
 #[derive(Debug, Default)]
 pub struct PubSub {
     index: RwLock<Index>,
+    /// Held while a message is posted to threads: all subscribers get messages in the same order.
+    posting: Mutex<()>,
 }
 
 impl PubSub {
@@ -70,6 +72,7 @@ impl PubSub {
         if index.channels.is_empty() && index.patterns.is_empty() {
             return 0;
         }
+        let _posting = self.posting.lock().unwrap_or_else(PoisonError::into_inner);
         let mut count = 0;
         let mut shared: Option<(Arc<[u8]>, Arc<[u8]>)> = None;
         let mut send = |list: &[Subscriber], pattern: Option<&[u8]>| {

@@ -43,6 +43,8 @@ enum Ready {
     Databases([Db; 2]),
     /// CLIENT UNBLOCK, and whether with an error.
     Unblock(u64, bool),
+    /// CLIENT KILL.
+    Leave(u64),
 }
 
 #[derive(Default)]
@@ -100,6 +102,13 @@ impl WaitingClients {
         self.count() > 0 && self.take_out(&mut lock(&self.table), client).is_some()
     }
 
+    /// As `leave`, within a transaction: it is done when that is.
+    pub fn leave_later(&self, client: u64) {
+        if lock(&self.ids).contains(&client) {
+            self.note(Ready::Leave(client));
+        }
+    }
+
     /// When the wait of a client ends.
     pub fn until(&self, client: u64) -> Option<u64> {
         lock(&self.table).clients.get(&client).and_then(|entry| entry.waiting.until)
@@ -149,6 +158,9 @@ impl WaitingClients {
                     }
                     Ready::Unblock(client, with_error) => {
                         self.unblock(server, client, with_error);
+                    }
+                    Ready::Leave(client) => {
+                        self.leave(client);
                     }
                 }
             }

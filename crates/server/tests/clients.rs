@@ -27,6 +27,31 @@ fn messages_reach_subscribers_of_every_thread() {
     by_pattern.expect("*4\r\n$8\r\npmessage\r\n$1\r\n*\r\n$1\r\nn\r\n$3\r\nm00\r\n");
 }
 
+/// A message that was sent before UNSUBSCRIBE came behind its confirmation, where a RESP2 client takes it for
+/// the reply to its next command. CLIENT PAUSE has both requests run in one batch.
+#[test]
+fn no_message_comes_behind_the_end_of_a_subscription() {
+    let house = House::open(&["threads 1"]);
+    let (mut speaker, mut pauser) = (house.client(), house.client());
+    for (enter, entered, leave, left) in [
+        ("SUBSCRIBE n", "$9\r\nsubscribe\r\n$1\r\nn", "UNSUBSCRIBE n", Some("$11\r\nunsubscribe")),
+        ("PSUBSCRIBE n", "$10\r\npsubscribe\r\n$1\r\nn", "RESET", None),
+    ] {
+        let mut subscriber = house.client();
+        subscriber.ask(&format!("{enter}\r\n"), &format!("*3\r\n{entered}\r\n:1\r\n"));
+        pauser.ask("CLIENT PAUSE 100 ALL\r\n", "+OK\r\n");
+        speaker.send(b"PUBLISH n m\r\n");
+        subscriber.send(format!("{leave}\r\n").as_bytes());
+        speaker.expect(":1\r\n");
+        match left {
+            Some(left) => subscriber.expect(&format!("*3\r\n{left}\r\n$1\r\nn\r\n:0\r\n")),
+            None => subscriber.expect("+RESET\r\n"),
+        }
+        subscriber.ask("PING\r\n", "+PONG\r\n");
+        subscriber.ask("PING\r\n", "+PONG\r\n");
+    }
+}
+
 #[test]
 fn notifications_tell_of_writes_through_every_door_and_of_expiry() {
     let house = House::open(&["notify-keyspace-events KEA"]);

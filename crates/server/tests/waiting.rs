@@ -85,6 +85,44 @@ fn who_is_killed_or_unblocked_takes_nothing() {
     assert!(client.take_all().is_empty());
 }
 
+/// The thread of a client that was killed closes it when it gets to that. Until then it stood in the table,
+/// and the next element that was pushed was taken for it and lost.
+#[test]
+fn what_is_pushed_behind_a_kill_is_not_for_the_killed() {
+    let house = House::open(&["threads 2"]);
+    let mut pusher = house.client();
+    let push = "RPUSH k v\r\n";
+    for (before, behind, replies) in [
+        ("", "", ":1\r\n:1\r\n"),
+        ("MULTI\r\n", "EXEC\r\n", "+OK\r\n+QUEUED\r\n+QUEUED\r\n*2\r\n:1\r\n:1\r\n"),
+    ] {
+        for _ in 0..20 {
+            let mut client = house.client();
+            client.send(b"CLIENT ID\r\n");
+            let id = line(&mut client)[1..].to_owned();
+            client.send(b"BLPOP k 0\r\n");
+            until_waiting(&mut pusher, 1);
+            let request = format!("{before}CLIENT KILL ID {id}\r\n{push}{behind}LPOP k\r\n");
+            pusher.ask(&request, &format!("{replies}$1\r\nv\r\n"));
+            assert!(client.take_all().is_empty());
+        }
+    }
+}
+
+/// CLIENT REPLY SKIP is about the next command, also where its reply comes later.
+#[test]
+fn the_reply_that_was_to_be_skipped_is_skipped_when_it_comes() {
+    let house = House::open(&["threads 2"]);
+    let mut pusher = house.client();
+    let mut client = house.client();
+    client.send(b"CLIENT REPLY SKIP\r\nBLPOP k 0\r\nPING\r\n");
+    until_waiting(&mut pusher, 1);
+    pusher.ask("RPUSH k v\r\n", ":1\r\n");
+    client.expect("+PONG\r\n");
+    client.ask("CLIENT REPLY SKIP\r\nBLPOP k 0.05\r\nPING\r\n", "+PONG\r\n");
+    client.ask("BLPOP k 0.05\r\n", "*-1\r\n");
+}
+
 /// What a transaction does to clients that wait is done when it has let go of its locks: else it and
 /// who serves at the same moment would wait for each other.
 #[test]

@@ -5,6 +5,7 @@ use crate::context::Context;
 use crate::host::{Host, Subscription};
 use crate::redis::row::{Call, Outcome};
 use dolium_protocol::resp::RespWriter;
+use std::collections::BTreeSet;
 
 pub fn subscribe(ctx: &mut Context<'_>, call: &Call<'_>) -> Outcome {
     enter(ctx, call, Subscription::Channel, "subscribe")
@@ -22,7 +23,7 @@ pub fn punsubscribe(ctx: &mut Context<'_>, call: &Call<'_>) -> Outcome {
     leave(ctx, call, Subscription::Pattern, "punsubscribe")
 }
 
-fn names(client: &mut ClientState, kind: Subscription) -> &mut Vec<Vec<u8>> {
+fn names(client: &mut ClientState, kind: Subscription) -> &mut BTreeSet<Vec<u8>> {
     match kind {
         Subscription::Channel => &mut client.channels,
         Subscription::Pattern => &mut client.patterns,
@@ -31,9 +32,7 @@ fn names(client: &mut ClientState, kind: Subscription) -> &mut Vec<Vec<u8>> {
 
 fn enter(ctx: &mut Context<'_>, call: &Call<'_>, kind: Subscription, word: &str) -> Outcome {
     for name in call.args.from(1).iter() {
-        let own = names(ctx.client, kind);
-        if !own.iter().any(|known| known == name) {
-            own.push(name.to_vec());
+        if names(ctx.client, kind).insert(name.to_vec()) {
             ctx.host.subscribe(ctx.client.id, kind, name);
         }
         tell(ctx, word, Some(name));
@@ -46,12 +45,10 @@ fn leave(ctx: &mut Context<'_>, call: &Call<'_>, kind: Subscription, word: &str)
     let chosen: Vec<Vec<u8>> = if call.args.len() > 1 {
         call.args.from(1).iter().map(<[u8]>::to_vec).collect()
     } else {
-        names(ctx.client, kind).clone()
+        names(ctx.client, kind).iter().cloned().collect()
     };
     for name in &chosen {
-        let own = names(ctx.client, kind);
-        if let Some(at) = own.iter().position(|known| known == name) {
-            own.remove(at);
+        if names(ctx.client, kind).remove(name) {
             ctx.host.unsubscribe(ctx.client.id, kind, name);
         }
         tell(ctx, word, Some(name));
