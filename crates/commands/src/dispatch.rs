@@ -8,7 +8,7 @@
 //! for each request   prepare(engine, &args)     -> row, hash of the first key
 //!                    session.fetch_line(db, hash, &mut fetches), then fetch_items(&mut fetches)
 //!                    (MGET, MSET, DEL ...: Prepared::other_keys names the rest)
-//! for each request   run(&mut context, &prepared, args) -> reply in context.out
+//! for each request   run(&mut context, &prepared, args) -> reply in context.out, and which command ran
 //! ```
 
 use crate::connection::{ClientState, ReplyMode, gate};
@@ -16,6 +16,7 @@ use crate::context::{Context, Flow};
 use crate::limits::UNKNOWN_ARGUMENTS_PREVIEW_BYTES;
 use crate::redis::error::{CommandError, quoted};
 use crate::redis::exec;
+use crate::redis::room::Room;
 use crate::redis::row::{Call, Row, flag};
 use crate::redis::string::read;
 use crate::redis::table;
@@ -45,6 +46,11 @@ impl Prepared {
     #[inline]
     pub fn row(&self) -> Option<&'static Row> {
         self.row
+    }
+
+    /// There is a command of that name, and a subcommand if one was asked for.
+    pub fn is_known(&self) -> bool {
+        !matches!(self.fault, Fault::UnknownCommand | Fault::UnknownSubcommand)
     }
 
     /// The request can run: its command is known and the number of arguments fits.
@@ -89,6 +95,16 @@ impl Prepared {
     }
 }
 
+/// What became of a request.
+#[derive(Clone, Copy, Debug)]
+#[must_use]
+pub struct Ran {
+    pub flow: Flow,
+    /// The command, if it ran, be it with an error. What was refused before that, or queued by MULTI,
+    /// is no call of its command.
+    pub row: Option<&'static Row>,
+}
+
 /// Finds the command of a request and hashes its first key. `args` is not empty.
 #[inline]
 pub fn prepare(engine: &Engine, args: &Args<'_>) -> Prepared {
@@ -129,19 +145,21 @@ pub fn is_repeatable(prepared: &Prepared) -> Option<&'static Row> {
 
 /// Runs a request and appends its reply to `context.out`. `args` are those that were prepared.
 #[inline]
-pub fn run(ctx: &mut Context<'_>, prepared: &Prepared, args: Args<'_>) -> Flow {
-    match prepared.row {
+pub fn run(ctx: &mut Context<'_>, prepared: &Prepared, args: Args<'_>) -> Ran {
+    let row = match prepared.row {
         Some(row) if prepared.is_sound() && ctx.client.gate == 0 => {
             ctx.client.last_command = Some(row);
             call(ctx, &prepared.call(row, args));
+            Some(row)
         }
         _ => run_gated(ctx, prepared, args),
-    }
-    match (ctx.client.close, ctx.client.waits) {
+    };
+    let flow = match (ctx.client.close, ctx.client.waits) {
         (false, false) => Flow::Continue,
         (true, _) => Flow::Close,
         (false, true) => Flow::Wait,
-    }
+    };
+    Ran { flow, row }
 }
 
 /// Runs one command; its refusal becomes an error reply.
@@ -166,8 +184,8 @@ fn refuse(ctx: &mut Context<'_>, start: usize, error: &CommandError) {
 }
 
 /// The request cannot simply run: something is wrong with it, or the connection is in a state
-/// that has a say.
-fn run_gated(ctx: &mut Context<'_>, prepared: &Prepared, args: Args<'_>) {
+/// that has a say. Returns the command if it ran.
+fn run_gated(ctx: &mut Context<'_>, prepared: &Prepared, args: Args<'_>) -> Option<&'static Row> {
     let start = ctx.out.len();
     // The reply may be dropped, or be part of a larger one.
     ctx.outlet = None;
@@ -176,7 +194,7 @@ fn run_gated(ctx: &mut Context<'_>, prepared: &Prepared, args: Args<'_>) {
         // For this one command; it may ask for more of the same itself.
         ctx.client.reply_mode = ReplyMode::Skipping;
     }
-    match admit(ctx.client, prepared, &args) {
+    let ran = match admit(ctx.client, prepared, &args) {
         Err(error) => {
             if ctx.client.gate & gate::MULTI != 0 {
                 ctx.client.transaction.broken = true;
@@ -184,26 +202,30 @@ fn run_gated(ctx: &mut Context<'_>, prepared: &Prepared, args: Args<'_>) {
             let is_exec = prepared.row.is_some_and(|row| row.name == "exec");
             let error = if is_exec { exec::refused(ctx, error) } else { error };
             refuse(ctx, start, &error);
+            None
         }
         Ok(row) => {
             ctx.client.last_command = Some(row);
             if ctx.client.gate & gate::MULTI != 0 && !row.has(flag::NOT_QUEUED) {
                 queue(ctx, prepared, row, &args);
+                None
             } else {
                 call(ctx, &prepared.call(row, args));
+                Some(row)
             }
         }
-    }
+    };
     // CLIENT REPLY ON answers although replies were off, or its own was to be skipped.
     let turned_on = ctx.client.reply_mode == ReplyMode::On;
-    if ctx.client.reply_mode == ReplyMode::Skipping {
-        ctx.client.reply_mode = ReplyMode::On;
-        ctx.client.set_gate(gate::REPLY, false);
+    // Who waits for an element is answered later.
+    if ctx.client.reply_mode == ReplyMode::Skipping && !ctx.client.waits {
+        ctx.client.end_skipping();
     }
     if silent && !turned_on {
         ctx.out.truncate(start);
     }
     ctx.out.append(&mut ctx.client.pushes);
+    ran
 }
 
 /// The command, if this client may run it now.
@@ -245,10 +267,14 @@ fn admit(
 }
 
 fn queue(ctx: &mut Context<'_>, prepared: &Prepared, row: &'static Row, args: &Args<'_>) {
-    let bytes = args.iter().map(<[u8]>::len).sum::<usize>();
-    if row.has(flag::DENYOOM)
-        && let Err(full) = ctx.session.make_room(bytes, ctx.now)
-    {
+    let stores = row.has(flag::DENYOOM);
+    let (items, bytes) = match stores {
+        true => (row.keys.positions(args).count(), args.iter().map(<[u8]>::len).sum::<usize>()),
+        false => (0, 0),
+    };
+    let mut room = Room::default();
+    room.add(items, bytes);
+    if stores && let Err(full) = ctx.session.make_room(room.bytes(), ctx.now) {
         ctx.client.transaction.broken = true;
         let start = ctx.out.len();
         return refuse(ctx, start, &full.into());
@@ -257,7 +283,7 @@ fn queue(ctx: &mut Context<'_>, prepared: &Prepared, row: &'static Row, args: &A
     if !ctx.client.transaction.broken {
         let args = ArgVec::copy_of(args);
         ctx.client.transaction.queued.push(Queued { args, prepared: *prepared });
-        ctx.client.transaction.queued_bytes += bytes;
+        ctx.client.transaction.room.add(items, bytes);
     }
     ctx.reply().simple("QUEUED");
 }

@@ -8,12 +8,15 @@ use crate::connection::ClientState;
 use crate::redis::list::waiting::Waiting;
 use crate::redis::row::Row;
 use dolium_engine::{Db, MemoryReport};
+use dolium_protocol::resp::Args;
 
 pub trait Host {
     // ---- time and chance (the engine has neither) ----
 
     /// Microseconds since the Unix epoch, now (TIME).
     fn unix_us(&self) -> u64;
+    /// Nanoseconds since a moment that stays the same: for durations.
+    fn clock_ns(&self) -> u64;
     fn random(&self) -> u64;
 
     // ---- access ----
@@ -88,6 +91,15 @@ pub trait Host {
     fn channel_subscribers(&self, channel: &[u8]) -> usize;
     /// Number of different patterns that clients are subscribed to.
     fn pattern_count(&self) -> usize;
+
+    // ---- what is counted ----
+
+    /// The thread that runs the commands of this client, for [`count_executed`](Host::count_executed):
+    /// asked once for all that EXEC runs.
+    fn thread_of(&self, me: &ClientState) -> usize;
+    /// EXEC has run a command: it counts, and may be slow, as one that came by itself. Called while
+    /// locks of the store are held.
+    fn count_executed(&self, thread: usize, me: &ClientState, command: &Executed<'_>);
 
     // ---- slow log and latency ----
 
@@ -194,12 +206,23 @@ pub enum Subscription {
     Pattern,
 }
 
+/// A command that EXEC ran.
+#[derive(Clone, Copy, Debug)]
+pub struct Executed<'a> {
+    pub row: &'static Row,
+    pub args: Args<'a>,
+    pub ns: u64,
+    /// Its reply, if that is an error.
+    pub error: Option<&'a [u8]>,
+}
+
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SlowEntry {
     pub id: u64,
     pub unix_s: u64,
     pub duration_us: u64,
-    /// Already shortened as Redis does (32 arguments of 128 bytes; see `redis::slow_arguments`).
+    /// Already shortened as Redis does (32 arguments of 128 bytes), and without passwords; see
+    /// `redis::slow_arguments`.
     pub arguments: Vec<Vec<u8>>,
     pub addr: String,
     pub name: Vec<u8>,

@@ -86,6 +86,48 @@ fn quit_closes_after_its_reply() {
 }
 
 #[test]
+fn what_is_refused_or_queued_is_no_call() {
+    let mut talk = Conversation::begin();
+    let mut called = |request: &str| {
+        talk.ask(request);
+        talk.called
+    };
+    assert_eq!(called("get k"), Some("get"));
+    for refused in ["get", "nosuch", "config nosuch", "exec now"] {
+        assert_eq!(called(refused), None, "{refused}");
+    }
+    assert_eq!(called("rpush list a"), Some("rpush"));
+    // It ran, and failed.
+    assert_eq!(called("incr list"), Some("incr"));
+    assert_eq!(called("multi"), Some("multi"));
+    assert_eq!(called("set k 1"), None);
+    assert_eq!(called("get"), None);
+    assert_eq!(called("exec"), Some("exec"));
+    assert_eq!(called("client reply off"), Some("client|reply"));
+    assert_eq!(called("incr list"), Some("incr"));
+    assert_eq!(called("client reply on"), Some("client|reply"));
+    assert_eq!(called("subscribe c"), Some("subscribe"));
+    assert_eq!(called("get k"), None);
+}
+
+#[test]
+fn exec_tells_of_each_command_that_it_runs() {
+    let mut talk = Conversation::begin();
+    talk.ask("rpush list a");
+    drop(host::EXECUTED.take());
+    for request in ["multi", "set k 1", "incr list", "get k"] {
+        talk.ask(request);
+    }
+    assert!(host::EXECUTED.take().is_empty());
+    talk.ask("exec");
+    assert_eq!(host::EXECUTED.take(), [("set", false), ("incr", true), ("get", false)]);
+    for request in ["multi", "set k 1", "discard", "watch k", "set k 2", "multi", "get k", "exec"] {
+        talk.ask(request);
+    }
+    assert!(host::EXECUTED.take().is_empty());
+}
+
+#[test]
 fn a_watched_key_that_another_changes_fails_exec() {
     let mut talk = Conversation::begin();
     let mut other = Conversation::beside(&talk);

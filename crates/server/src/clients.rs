@@ -50,6 +50,9 @@ pub struct Card {
     /// What of it is on its way back: the connection was chosen to be closed, and is not yet.
     pub leaving_bytes: AtomicU64,
     pub names: Mutex<Names>,
+    /// Raised when a key that the client watches changes: its transaction's own, which the engine
+    /// raises. `None`: it watches nothing.
+    dirty: Mutex<Option<Arc<AtomicBool>>>,
 }
 
 pub const NO_COMMAND: u16 = u16::MAX;
@@ -88,6 +91,7 @@ impl Card {
             buffer_bytes: AtomicU64::new(0),
             leaving_bytes: AtomicU64::new(0),
             names: Mutex::default(),
+            dirty: Mutex::default(),
         }
     }
 
@@ -109,6 +113,7 @@ impl Card {
         self.channels.store(client.channels.len() as u32, Relaxed);
         self.patterns.store(client.patterns.len() as u32, Relaxed);
         self.no_evict.store(client.no_evict, Relaxed);
+        self.watch(client.transaction.dirty.as_ref());
         let mut names = self.names();
         if names.name != client.name {
             names.name.clone_from(&client.name);
@@ -117,6 +122,25 @@ impl Card {
             names.lib_name.clone_from(&client.lib_name);
             names.lib_ver.clone_from(&client.lib_ver);
         }
+    }
+
+    /// The client's transaction has this flag now. A new one comes with each round of WATCH.
+    fn watch(&self, dirty: Option<&Arc<AtomicBool>>) {
+        let mut held = self.dirty.lock().unwrap_or_else(PoisonError::into_inner);
+        let is_same = match (held.as_ref(), dirty) {
+            (Some(held), Some(dirty)) => Arc::ptr_eq(held, dirty),
+            (None, None) => true,
+            _ => false,
+        };
+        if !is_same {
+            *held = dirty.cloned();
+        }
+    }
+
+    /// A key that the client watches has changed: its EXEC will fail.
+    pub fn is_dirty(&self) -> bool {
+        let held = self.dirty.lock().unwrap_or_else(PoisonError::into_inner);
+        held.as_ref().is_some_and(|flag| flag.load(Relaxed))
     }
 
     pub fn names(&self) -> std::sync::MutexGuard<'_, Names> {

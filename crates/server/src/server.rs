@@ -10,11 +10,11 @@ use crate::notify::Notifier;
 use crate::pause::Pause;
 use crate::pubsub::PubSub;
 use crate::slowlog::{LatencyMonitor, SlowLog};
-use crate::statistics::Statistics;
+use crate::statistics::{Statistics, may_write};
 use crate::tls::Tls;
 use crate::waiting::WaitingClients;
 use dolium_commands::connection::ClientState;
-use dolium_commands::host::SlowEntry;
+use dolium_commands::host::{Executed, SlowEntry};
 use dolium_commands::redis::row::{Row, flag};
 use dolium_commands::redis::slow_arguments;
 use dolium_engine::{Db, Engine, Policy, Session};
@@ -149,7 +149,7 @@ impl Server {
         let live = &self.config.live;
         let slower_than = live.slowlog_slower_than_us.load(Ordering::Relaxed);
         if slower_than >= 0 && us >= slower_than as u64 && row.flags & flag::SKIP_SLOWLOG == 0 {
-            self.enter_slow(us, args, client);
+            self.enter_slow(row, us, args, client);
         }
         let threshold = live.latency_threshold_ms.load(Ordering::Relaxed);
         if threshold != 0 && us / 1000 >= threshold {
@@ -158,14 +158,30 @@ impl Server {
         }
     }
 
+    /// Counts a command that EXEC ran, in the thread that runs it, as one that came by itself.
+    pub fn note_executed(&self, thread: usize, client: &ClientState, command: &Executed<'_>) {
+        let Executed { row, args, ns, error } = *command;
+        let counters = &self.statistics.threads[thread];
+        counters.commands.add(1);
+        let sort = if may_write(row) { &counters.writes } else { &counters.reads };
+        sort.add(1);
+        let of_row = &counters.rows[usize::from(row.id)];
+        of_row.calls.add(1);
+        of_row.time(ns, 1);
+        if let Some(reply) = error {
+            self.statistics.note_error(thread, Some(row), reply, true);
+        }
+        self.note_duration(row, ns / 1000, &args, client);
+    }
+
     #[cold]
-    fn enter_slow(&self, duration_us: u64, args: &Args<'_>, client: &ClientState) {
+    fn enter_slow(&self, row: &Row, duration_us: u64, args: &Args<'_>, client: &ClientState) {
         let most = self.config.live.slowlog_max_len.load(Ordering::Relaxed) as usize;
         let entry = SlowEntry {
             id: 0,
             unix_s: self.unix_us() / 1_000_000,
             duration_us,
-            arguments: slow_arguments::shortened(args),
+            arguments: slow_arguments::shortened(row, args),
             addr: client.addr.clone(),
             name: client.name.clone(),
         };

@@ -148,7 +148,8 @@ impl Statistics {
             totals.rejected += counters.rejected.get();
             totals.failed += counters.failed.get();
         }
-        totals.us = ns / 1000;
+        // Of requests that were refused a share of their batch's time may have been sampled.
+        totals.us = if totals.calls == 0 { 0 } else { ns / 1000 };
         totals
     }
 
@@ -218,6 +219,11 @@ pub mod row_trait {
     pub const DESCRIBES: u8 = 1 << 2;
 }
 
+/// It may change keys, or is of those that are neither reads nor writes.
+pub fn may_write(row: &Row) -> bool {
+    row.has(flag::WRITE) || !row.has(flag::READONLY)
+}
+
 /// The traits of every row, by its id.
 pub fn row_traits() -> Vec<u8> {
     use row_trait::*;
@@ -225,10 +231,9 @@ pub fn row_traits() -> Vec<u8> {
         // What a command about connections tells includes the call itself.
         let is_bounded = row.complexity == "O(1)" && row.group != Group::Connection;
         let is_timed = row.flags & flag::FAST == 0 && !is_bounded;
-        let may_write = row.flags & flag::WRITE != 0 || row.flags & flag::READONLY == 0;
         let describes =
             matches!(row.group, Group::Connection | Group::PubSub | Group::Transactions);
-        [(is_timed, TIMED), (may_write, MAY_WRITE), (describes, DESCRIBES)]
+        [(is_timed, TIMED), (may_write(row), MAY_WRITE), (describes, DESCRIBES)]
             .iter()
             .filter(|(is_so, _)| *is_so)
             .fold(0, |traits, (_, bit)| traits | bit)

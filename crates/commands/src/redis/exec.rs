@@ -2,8 +2,10 @@
 //!
 //! ```text
 //!   room is made -> shards of all keys, queued and watched, are locked -> watched keys checked
-//!                -> commands run in order -> locks released
+//!                -> commands run in order, each of them told to the server -> locks released
 //! ```
+//!
+//! What is queued is counted and timed here, where it runs: it may never come to that.
 //!
 //! Watched keys are locked too: were only their flags looked at, two transactions that each watch
 //! what the other writes could both succeed.
@@ -11,10 +13,11 @@
 use crate::connection::gate;
 use crate::context::Context;
 use crate::dispatch;
+use crate::host::Executed;
 use crate::redis::error::CommandError;
 use crate::redis::number;
 use crate::redis::row::{Call, Outcome, Row, flag};
-use crate::redis::transaction::{Queued, Transaction, forget};
+use crate::redis::transaction::{Queued, forget};
 use dolium_engine::Db;
 use dolium_protocol::resp::Args;
 
@@ -27,7 +30,7 @@ pub fn exec(ctx: &mut Context<'_>, _: &Call<'_>) -> Outcome {
         let line = "EXECABORT Transaction discarded because of previous errors.";
         return Err(CommandError::Coded(line));
     }
-    let room = room_needed(&ctx.client.transaction);
+    let room = ctx.client.transaction.room.bytes();
     if room > 0 && ctx.session.make_room(room, ctx.now).is_err() {
         forget(ctx.client, ctx.session);
         let line = "EXECABORT Transaction discarded because of: \
@@ -38,6 +41,7 @@ pub fn exec(ctx: &mut Context<'_>, _: &Call<'_>) -> Outcome {
     if keys.is_none() {
         open_databases(ctx);
     }
+    let thread = ctx.host.thread_of(ctx.client);
     ctx.session.begin_transaction(keys.as_deref(), ctx.now);
     ctx.client.transaction.running = true;
     let changed = ctx.client.transaction.is_dirty() || watched_key_is_gone(ctx);
@@ -47,7 +51,7 @@ pub fn exec(ctx: &mut Context<'_>, _: &Call<'_>) -> Outcome {
     } else {
         // Out of MULTI while they run, so that they are not queued again.
         ctx.client.set_gate(gate::MULTI, false);
-        run_all(ctx, &queued);
+        run_all(ctx, &queued, thread);
     }
     ctx.client.transaction.running = false;
     ctx.session.end_transaction();
@@ -62,13 +66,22 @@ pub fn refused(ctx: &mut Context<'_>, why: CommandError) -> CommandError {
     CommandError::Aborted(Box::new(why))
 }
 
-fn run_all(ctx: &mut Context<'_>, queued: &[Queued]) {
+fn run_all(ctx: &mut Context<'_>, queued: &[Queued], thread: usize) {
     ctx.reply().array(queued.len());
+    // Where one ends the next begins: the clock is read once for each.
+    let mut begun = ctx.host.clock_ns();
     for request in queued {
-        if let Some(row) = request.prepared.row() {
-            let call = request.prepared.call(row, request.args.view(&[]));
-            dispatch::call(ctx, &call);
-        }
+        let Some(row) = request.prepared.row() else { continue };
+        let args = request.args.view(&[]);
+        let start = ctx.out.len();
+        dispatch::call(ctx, &request.prepared.call(row, args));
+        let now = ctx.host.clock_ns();
+        let reply = &ctx.out[start..];
+        let error = reply.starts_with(b"-").then_some(reply);
+        let executed = Executed { row, args, ns: now.saturating_sub(begun), error };
+        // One by one, not together at the end: INFO and SLOWLOG may stand in the queue themselves.
+        ctx.host.count_executed(thread, ctx.client, &executed);
+        begun = now;
     }
 }
 
@@ -76,12 +89,6 @@ fn run_all(ctx: &mut Context<'_>, queued: &[Queued]) {
 fn watched_key_is_gone(ctx: &Context<'_>) -> bool {
     let watched = &ctx.client.transaction.watched;
     watched.iter().any(|w| w.present && ctx.session.peek(w.db, &w.key(), ctx.now).is_none())
-}
-
-/// Bytes of everything that is to be stored.
-fn room_needed(transaction: &Transaction) -> usize {
-    let rows = transaction.queued.iter().filter_map(|queued| queued.prepared.row());
-    if rows.into_iter().any(|row| row.has(flag::DENYOOM)) { transaction.queued_bytes } else { 0 }
 }
 
 /// The keys to lock, or `None` for all there are.

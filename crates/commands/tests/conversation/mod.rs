@@ -6,7 +6,7 @@
 use crate::host::FakeHost;
 use dolium_commands::connection::{ClientState, gate};
 use dolium_commands::context::{Context, Flow};
-use dolium_commands::dispatch;
+use dolium_commands::dispatch::{self, Ran};
 use dolium_commands::outlet::Outlet;
 use dolium_engine::{Engine, EngineOptions, Policy, Session};
 use dolium_protocol::resp::{ArgVec, ParseState, Version, parse};
@@ -18,6 +18,8 @@ pub struct Conversation {
     pub now: u64,
     /// What the last command asked of the connection.
     pub flow: Flow,
+    /// The command, if the last request was a call of one.
+    pub called: Option<&'static str>,
 }
 
 impl Conversation {
@@ -48,7 +50,7 @@ impl Conversation {
     fn with(engine: &Arc<Engine>, id: u64) -> Conversation {
         let client = ClientState::new(id, "127.0.0.1:1".into(), "127.0.0.1:2".into(), 7, true);
         let session = engine.session().unwrap();
-        Conversation { session, client, now: crate::NOW, flow: Flow::Continue }
+        Conversation { session, client, now: crate::NOW, flow: Flow::Continue, called: None }
     }
 
     pub fn engine(&self) -> &Engine {
@@ -83,7 +85,8 @@ impl Conversation {
             now: self.now,
             out: &mut out,
         };
-        self.flow = dispatch::run(&mut context, &prepared, args);
+        let Ran { flow, row } = dispatch::run(&mut context, &prepared, args);
+        (self.flow, self.called) = (flow, row.map(|row| row.name));
         String::from_utf8(out).unwrap()
     }
 }

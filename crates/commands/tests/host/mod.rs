@@ -5,13 +5,22 @@ use dolium_commands::host::*;
 use dolium_commands::redis::list::waiting::Waiting;
 use dolium_commands::redis::row::Row;
 use dolium_engine::Db;
+use std::cell::RefCell;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+
+thread_local! {
+    /// The commands that EXEC has told of in this thread, and whether they failed.
+    pub static EXECUTED: RefCell<Vec<(&'static str, bool)>> = const { RefCell::new(Vec::new()) };
+}
 
 pub struct FakeHost;
 
 impl Host for FakeHost {
     fn unix_us(&self) -> u64 {
         super::NOW * 1000
+    }
+    fn clock_ns(&self) -> u64 {
+        0
     }
     fn random(&self) -> u64 {
         // Every run draws the same numbers.
@@ -79,6 +88,12 @@ impl Host for FakeHost {
     }
     fn pattern_count(&self) -> usize {
         0
+    }
+    fn thread_of(&self, _: &ClientState) -> usize {
+        0
+    }
+    fn count_executed(&self, _: usize, _: &ClientState, command: &Executed<'_>) {
+        EXECUTED.with_borrow_mut(|all| all.push((command.row.name, command.error.is_some())));
     }
     fn slowlog(&self, _: usize) -> Vec<SlowEntry> {
         Vec::new()

@@ -28,12 +28,33 @@ pub enum Kind {
     Octal,
     /// Several words in one value: `bind 127.0.0.1 ::1`.
     Words,
+    /// Percentages with fractions, several in one value.
+    Percentiles,
+    /// What a signal to stop asks for: `nosave force`.
+    ShutdownWays,
+    /// Three numbers from -2000 to 2000.
+    OomScores,
     /// Pairs of seconds and changes: `save 3600 1 300 100`, or `""` for none.
     Save,
     /// `normal|replica|pubsub HARD SOFT SECONDS`, several in one value.
     OutputLimits,
     /// Letters of keyspace notifications.
     Notify,
+}
+
+impl Kind {
+    /// May its value be several words, without quotes in a file?
+    pub const fn takes_words(self) -> bool {
+        matches!(
+            self,
+            Kind::Words
+                | Kind::Percentiles
+                | Kind::ShutdownWays
+                | Kind::OomScores
+                | Kind::Save
+                | Kind::OutputLimits
+        )
+    }
 }
 
 /// What a directive's value brings about.

@@ -109,8 +109,7 @@ impl Config {
             let directive = &DIRECTIVES[at];
             let text = line.words.join(" ");
             let several = matches!(directive.kind, Kind::Save | Kind::OutputLimits);
-            let takes_words = several || matches!(directive.kind, Kind::Words);
-            if line.words.len() != 1 && !takes_words {
+            if line.words.len() != 1 && !directive.kind.takes_words() {
                 let count = line.words.len();
                 return Err(fail(format!("'{}' takes one value, not {count}", directive.name)));
             }
@@ -232,7 +231,8 @@ fn refuse_promises(name: &str, value: &str) -> Result<(), String> {
             refuse("Dolium has no append-only file yet: data lives as long as the server")
         }
         ("daemonize", "yes") => refuse("run it under a supervisor, or with '&' and nohup"),
-        ("cluster-enabled", "yes") => refuse("Dolium has no cluster mode yet"),
+        ("cluster-enabled" | "tls-cluster", "yes") => refuse("Dolium has no cluster mode yet"),
+        ("tls-replication", "yes") => refuse("Dolium has no replication yet"),
         ("replicaof", v) if !v.is_empty() => refuse("Dolium has no replication yet"),
         ("aclfile", v) if !v.is_empty() => refuse("Dolium has no ACL users yet; use requirepass"),
         ("syslog-enabled", "yes") => {
@@ -294,6 +294,19 @@ mod tests {
         let config = Config::new();
         assert!(config.set(&[("appendonly", "yes")]).is_err());
         assert!(config.set(&[("appendonly", "no")]).is_ok());
+        for name in ["tls-cluster", "tls-replication"] {
+            assert!(config.set(&[(name, "yes")]).is_err(), "{name}");
+            assert!(config.set(&[(name, "no")]).is_ok(), "{name}");
+        }
+    }
+
+    /// The slow log knows directives by their names.
+    #[test]
+    fn what_the_slow_log_does_not_show_is_there() {
+        for name in dolium_commands::redis::slow_arguments::SECRET_PARAMETERS {
+            let directive = table::position(name).map(|at| &DIRECTIVES[at]);
+            assert!(directive.is_some_and(|d| d.alias.is_empty()), "{name}");
+        }
     }
 
     #[test]
@@ -305,11 +318,13 @@ mod tests {
                 line("save", &["30", "2"]),
                 line("client-output-buffer-limit", &["normal", "1mb", "0", "0"]),
                 line("hash-max-ziplist-value", &["5"]),
+                line("oom-score-adj-values", &["1", "2", "3"]),
             ])
             .unwrap();
         assert_eq!(config.get("save"), "60 1 30 2");
         assert!(config.get("client-output-buffer-limit").starts_with("normal 1048576 0 0 slave"));
         assert_eq!(config.get("hash-max-listpack-value"), "5");
+        assert_eq!(config.get("oom-score-adj-values"), "1 2 3");
         let failure = config.load(&[line("prot", &["1"])]).unwrap_err();
         assert_eq!(failure.to_string(), "here:1: 'prot' is no directive of Dolium");
     }

@@ -60,7 +60,7 @@ fn write_directive(text: &mut String, at: usize, value: &str) {
                 push(text, &format!("{name} {}", four.join(" ")));
             }
         }
-        Kind::Words if !value.is_empty() => {
+        kind if kind.takes_words() && !value.is_empty() => {
             let words: Vec<String> = value.split(' ').map(quote).collect();
             push(text, &format!("{name} {}", words.join(" ")));
         }

@@ -35,11 +35,10 @@ pub fn normalise(kind: Kind, text: &str) -> Result<String, String> {
         },
         Kind::Text => Ok(text.into()),
         Kind::Words => Ok(text.split_whitespace().collect::<Vec<_>>().join(" ")),
-        Kind::Choice(words) => {
-            words.iter().find(|w| w.eq_ignore_ascii_case(text)).map(|w| w.to_string()).ok_or_else(
-                || format!("argument(s) must be one of the following: {}", words.join(", ")),
-            )
-        }
+        Kind::Percentiles => percentiles(text),
+        Kind::ShutdownWays => shutdown_ways(text),
+        Kind::OomScores => oom_scores(text),
+        Kind::Choice(words) => one_of(words, text).map(String::from),
         Kind::Octal => u32::from_str_radix(text, 8)
             .ok()
             .filter(|mode| *mode <= 0o777)
@@ -88,6 +87,57 @@ fn save_points(text: &str) -> Result<String, String> {
         Ok(n) if n.len() % 2 == 0 && n.chunks(2).all(|p| p[0] > 0) => Ok(words.join(" ")),
         _ => Err("Invalid save parameters".into()),
     }
+}
+
+fn one_of(words: &[&'static str], text: &str) -> Result<&'static str, String> {
+    let known = words.iter().copied().find(|word| word.eq_ignore_ascii_case(text));
+    known.ok_or_else(|| format!("argument(s) must be one of the following: {}", words.join(", ")))
+}
+
+/// None at all is a value too: INFO shows no percentiles then.
+fn percentiles(text: &str) -> Result<String, String> {
+    if text.is_empty() {
+        return Ok(String::new());
+    }
+    let mut shown = Vec::new();
+    for word in text.split(' ') {
+        let percent = word.parse::<f64>().ok().filter(|percent| !percent.is_nan());
+        let percent = percent.ok_or("Invalid latency-tracking-info-percentiles parameters")?;
+        if !(0.0..=100.0).contains(&percent) {
+            let reason =
+                "latency-tracking-info-percentiles parameters should sit between [0.0,100.0]";
+            return Err(reason.into());
+        }
+        shown.push(percent.to_string());
+    }
+    Ok(shown.join(" "))
+}
+
+fn shutdown_ways(text: &str) -> Result<String, String> {
+    let ways = ["default", "save", "nosave", "now", "force"];
+    let mut given = Vec::new();
+    for word in text.split(' ') {
+        given.push(one_of(&ways, word)?);
+    }
+    if given.contains(&"save") && given.contains(&"nosave") {
+        return Err("shutdown options SAVE and NOSAVE can't be used simultaneously".into());
+    }
+    // Each once, in this order; the first of them says no more than the lack of all others.
+    let shown: Vec<&str> = ways[1..].iter().copied().filter(|way| given.contains(way)).collect();
+    Ok(if shown.is_empty() { "default".into() } else { shown.join(" ") })
+}
+
+fn oom_scores(text: &str) -> Result<String, String> {
+    let words: Vec<&str> = text.split(' ').collect();
+    if words.len() != 3 {
+        return Err("wrong number of arguments".into());
+    }
+    let score = |word: &&str| word.parse::<i64>().ok().filter(|n| (-2000..=2000).contains(n));
+    let scores: Option<Vec<String>> =
+        words.iter().map(|word| score(word).map(|n| n.to_string())).collect();
+    scores.map(|scores| scores.join(" ")).ok_or_else(|| {
+        "Invalid oom-score-adj-values, elements must be between -2000 and 2000.".into()
+    })
 }
 
 /// Most unsent output of a client: closed at once over `hard`, after `seconds` over `soft`.
@@ -175,6 +225,55 @@ mod tests {
         assert_eq!(normalise(Kind::Bool, "YES").unwrap(), "yes");
         assert_eq!(normalise(Kind::Octal, "700").unwrap(), "700");
         assert!(normalise(Kind::Octal, "999").is_err());
+    }
+
+    #[test]
+    fn percentiles_are_numbers_from_0_to_100() {
+        let of = |text| normalise(Kind::Percentiles, text);
+        for (text, shown) in
+            [("50 99 99.9", "50 99 99.9"), ("", ""), ("0 100", "0 100"), ("1e1 50.0", "10 50")]
+        {
+            assert_eq!(of(text).unwrap(), shown, "{text}");
+        }
+        for text in ["abc", "50 abc", "nan", "50  99", " 50", "50,99"] {
+            let reason = of(text).unwrap_err();
+            assert_eq!(reason, "Invalid latency-tracking-info-percentiles parameters", "{text}");
+        }
+        for text in ["101", "-1", "50 100.1", "inf"] {
+            assert!(of(text).unwrap_err().ends_with("between [0.0,100.0]"), "{text}");
+        }
+    }
+
+    #[test]
+    fn ways_to_shut_down_are_known_and_do_not_contradict_each_other() {
+        let of = |text| normalise(Kind::ShutdownWays, text);
+        for (text, shown) in [
+            ("default", "default"),
+            ("SAVE", "save"),
+            ("now now", "now"),
+            ("default nosave", "nosave"),
+            ("force now save", "save now force"),
+        ] {
+            assert_eq!(of(text).unwrap(), shown, "{text}");
+        }
+        for text in ["foo", "", "nosave  now"] {
+            let reason =
+                "argument(s) must be one of the following: default, save, nosave, now, force";
+            assert_eq!(of(text).unwrap_err(), reason, "{text}");
+        }
+        assert!(of("nosave save").unwrap_err().ends_with("can't be used simultaneously"));
+    }
+
+    #[test]
+    fn scores_for_the_system_are_three_numbers() {
+        let of = |text| normalise(Kind::OomScores, text);
+        assert_eq!(of("-2000 +5 2000").unwrap(), "-2000 5 2000");
+        for text in ["", "1 2", "1 2 3 4", "0  1 2"] {
+            assert_eq!(of(text).unwrap_err(), "wrong number of arguments", "{text}");
+        }
+        for text in ["a b c", "1 2 x", "2001 1 1", "1.5 2 3"] {
+            assert!(of(text).unwrap_err().starts_with("Invalid oom-score-adj-values"), "{text}");
+        }
     }
 
     #[test]

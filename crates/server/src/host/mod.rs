@@ -1,5 +1,6 @@
 //! The server as commands see it.
 
+mod cpu;
 mod http;
 mod info;
 mod latency;
@@ -18,8 +19,8 @@ use crate::server::Server;
 use crate::tls;
 use dolium_commands::connection::ClientState;
 use dolium_commands::host::{
-    ClientView, ConfigError, Host, LatencyEvent, PauseMode, RewriteError, ServerMemory, Shutdown,
-    SlowEntry, Subscription,
+    ClientView, ConfigError, Executed, Host, LatencyEvent, PauseMode, RewriteError, ServerMemory,
+    Shutdown, SlowEntry, Subscription,
 };
 use dolium_commands::redis::list::waiting::Waiting;
 use dolium_commands::redis::row::Row;
@@ -29,6 +30,10 @@ use std::sync::atomic::Ordering::Relaxed;
 impl Host for Server {
     fn unix_us(&self) -> u64 {
         Server::unix_us(self)
+    }
+
+    fn clock_ns(&self) -> u64 {
+        self.started.ns()
     }
 
     fn random(&self) -> u64 {
@@ -128,6 +133,11 @@ impl Host for Server {
         });
         let cards: Vec<_> = killed.iter().filter_map(|id| self.clients.find(*id)).collect();
         for card in &cards {
+            // Here and now: what is pushed next is not for it.
+            match me.transaction.running {
+                true => self.waiting.leave_later(card.id),
+                false => drop(self.waiting.leave(card.id)),
+            }
             self.posts[card.thread].post(Mail::Kill(card.token));
         }
         cards.len()
@@ -202,6 +212,15 @@ impl Host for Server {
 
     fn pattern_count(&self) -> usize {
         self.pubsub.pattern_count()
+    }
+
+    fn thread_of(&self, me: &ClientState) -> usize {
+        // Whoever runs a command has a card.
+        self.clients.find(me.id).map_or(0, |card| card.thread)
+    }
+
+    fn count_executed(&self, thread: usize, me: &ClientState, command: &Executed<'_>) {
+        self.note_executed(thread, me, command);
     }
 
     fn slowlog(&self, count: usize) -> Vec<SlowEntry> {

@@ -17,19 +17,12 @@ impl Server {
                 card.describe(me);
                 card.touch(me, now);
             }
-            let is_dirty = card.id == me.id && me.transaction.is_dirty();
-            show(&card, now, is_dirty, me.gate & gate::MULTI != 0 && card.id == me.id, visit);
+            show(&card, now, me.gate & gate::MULTI != 0 && card.id == me.id, visit);
         }
     }
 }
 
-fn show(
-    card: &Card,
-    now: u64,
-    is_dirty: bool,
-    is_in_multi: bool,
-    visit: &mut dyn FnMut(&ClientView),
-) {
+fn show(card: &Card, now: u64, is_in_multi: bool, visit: &mut dyn FnMut(&ClientView)) {
     let names = card.names().clone();
     let multi = card.multi.load(Relaxed);
     let is_subscribed = card.is_subscribed();
@@ -38,7 +31,7 @@ fn show(
         (is_subscribed, 'P'),
         (multi >= 0 || is_in_multi, 'x'),
         (card.held.load(Relaxed), 'b'),
-        (is_dirty, 'd'),
+        (card.is_dirty(), 'd'),
         (card.no_evict.load(Relaxed), 'e'),
         (card.addr.starts_with('/'), 'U'),
     ] {
