@@ -75,9 +75,12 @@ impl Reactor {
             is_overdue = moved > 0 || self.replies.len() == waiting;
         }
         let counters = &self.counters;
-        counters.commands.add((batch.used - std::mem::take(&mut self.kept)) as u64);
+        let kept = std::mem::take(&mut self.kept);
+        counters.commands.add((batch.used - kept) as u64);
         if let Some((stopwatch, weight)) = stopwatch
             && batch.used > 0
+            // What was held, queued or refused is no command's time.
+            && kept == 0
         {
             // What sending took is not the commands' time.
             let ns = stopwatch.ns().saturating_sub(self.sending_ns.unwrap_or(0));
