@@ -72,7 +72,12 @@ fn nothing_runs_before_the_password_but_what_may() {
     let mut talk = Conversation::begin();
     talk.lock();
     assert_eq!(talk.ask("get k"), "-NOAUTH Authentication required.\r\n");
-    assert!(talk.ask("hello 3").starts_with("-NOAUTH HELLO must be called"));
+    assert_eq!(
+        talk.ask("hello 3"),
+        "-NOAUTH HELLO must be called with the client already authenticated, otherwise the HELLO \
+         AUTH <user> <pass> option can be used to authenticate the client and select the RESP \
+         protocol version at the same time\r\n"
+    );
     assert!(talk.ask("auth nobody x").starts_with("-WRONGPASS"));
     assert_eq!(talk.ask("auth default right"), "+OK\r\n");
     assert_eq!(talk.ask("get k"), "$-1\r\n");

@@ -24,15 +24,18 @@ pub fn page() -> String {
          Made from the rows in `crates/commands/src/redis/table/`; \
          `DOLIUM_WRITE_PAGES=1 cargo test -p dolium-commands` writes it anew.\n\n\
          Arity counts the name; a negative number is the least. Since: the version of Redis in \
-         which the command appeared (–: Redis has none).\n",
+         which the command appeared (–: Redis has none).\n\n\
+         Arguments: words in capitals are written as they are, `[...]` behind something means \
+         that it may come again, and round brackets hold together what is chosen from.\n",
     );
     for (group, title) in GROUPS {
         // Writing to a string cannot fail.
         let _ = write!(
             page,
             "\n## {title}\n\n\
-             | Command | Arity | What it does | Complexity | Flags | Categories | Since |\n\
-             |---|---|---|---|---|---|---|\n"
+             | Command | Arguments | Arity | What it does | Complexity | Flags | Categories | \
+             Since |\n\
+             |---|---|---|---|---|---|---|---|\n"
         );
         let mut rows: Vec<&Row> = table::ROWS.iter().filter(|row| row.group == group).collect();
         rows.sort_by_key(|row| row.name);
@@ -49,8 +52,9 @@ fn write_row(page: &mut String, row: &Row) {
     });
     let _ = writeln!(
         page,
-        "| `{}` | {} | {}{deprecated} | {} | {} | {} | {} |",
+        "| `{}` | {} | {} | {}{deprecated} | {} | {} | {} | {} |",
         row.name.replace('|', " ").to_uppercase(),
+        arguments(row),
         row.arity,
         row.summary,
         row.complexity,
@@ -58,6 +62,14 @@ fn write_row(page: &mut String, row: &Row) {
         names(row.categories, &category::NAMES, "@"),
         if row.name.starts_with("dolium") { "–" } else { row.since },
     );
+}
+
+/// A bar would end the cell, even within a piece of code.
+fn arguments(row: &Row) -> String {
+    match row.syntax {
+        "" => String::new(),
+        syntax => format!("`{}`", syntax.replace('|', "\\|")),
+    }
 }
 
 fn names(bits: u32, names: &[(u32, &str)], prefix: &str) -> String {

@@ -27,6 +27,8 @@ pub struct Row {
     pub replaced_by: Option<(&'static str, &'static str)>,
     pub complexity: &'static str,
     pub summary: &'static str,
+    /// What follows the name, in the form that `server::syntax` reads; empty for a container.
+    pub syntax: &'static str,
     /// Hints for proxies and cluster clients, as COMMAND INFO prints them.
     pub tips: &'static [&'static str],
     pub run: Run,
@@ -49,6 +51,7 @@ pub(crate) const fn row(name: &'static str, arity: i8, flags: u32, run: Run) -> 
         replaced_by: None,
         complexity: "",
         summary: "",
+        syntax: "",
         tips: &[],
         run,
         id: 0,
@@ -91,6 +94,11 @@ impl Row {
 
     pub(crate) const fn tips(mut self, tips: &'static [&'static str]) -> Row {
         self.tips = tips;
+        self
+    }
+
+    pub(crate) const fn syntax(mut self, syntax: &'static str) -> Row {
+        self.syntax = syntax;
         self
     }
 

@@ -14,6 +14,7 @@
 mod connection;
 mod key;
 mod list;
+mod observe;
 mod pubsub;
 mod server;
 mod set;
@@ -22,7 +23,7 @@ mod transaction;
 
 use crate::redis::row::Row;
 
-const FAMILIES: [&[Row]; 8] = [
+const FAMILIES: [&[Row]; 9] = [
     string::ROWS,
     list::ROWS,
     set::ROWS,
@@ -31,6 +32,7 @@ const FAMILIES: [&[Row]; 8] = [
     transaction::ROWS,
     pubsub::ROWS,
     server::ROWS,
+    observe::ROWS,
 ];
 
 const COUNT: usize = {

@@ -47,7 +47,8 @@ impl Conversation {
         Self::with(other.session.engine(), 2)
     }
 
-    fn with(engine: &Arc<Engine>, id: u64) -> Conversation {
+    /// A client of a store, with a number of its own.
+    pub fn with(engine: &Arc<Engine>, id: u64) -> Conversation {
         let client = ClientState::new(id, "127.0.0.1:1".into(), "127.0.0.1:2".into(), 7, true);
         let session = engine.session().unwrap();
         Conversation { session, client, now: crate::NOW, flow: Flow::Continue, called: None }

@@ -7,6 +7,7 @@ use crate::redis::error::{CommandError, quoted};
 use crate::redis::help;
 use crate::redis::number::parse_i64;
 use crate::redis::row::{Call, Outcome};
+use crate::redis::server::misuse;
 
 pub fn id(ctx: &mut Context<'_>, _: &Call<'_>) -> Outcome {
     let id = ctx.client.id;
@@ -99,6 +100,9 @@ pub fn reply(ctx: &mut Context<'_>, call: &Call<'_>) -> Outcome {
 }
 
 pub fn pause(ctx: &mut Context<'_>, call: &Call<'_>) -> Outcome {
+    if call.args.len() > 4 {
+        return Err(misuse::refused(call));
+    }
     let mode = match call.args.get(3) {
         None => PauseMode::All,
         Some(word) if word.eq_ignore_ascii_case(b"ALL") => PauseMode::All,
@@ -107,9 +111,6 @@ pub fn pause(ctx: &mut Context<'_>, call: &Call<'_>) -> Outcome {
             return Err(CommandError::Sentence("CLIENT PAUSE mode must be WRITE or ALL"));
         }
     };
-    if call.args.len() > 4 {
-        return Err(CommandError::Syntax);
-    }
     let millis = parse_i64(call.args.arg(2))
         .ok_or(CommandError::Sentence("timeout is not an integer or out of range"))?;
     let millis =
@@ -126,6 +127,9 @@ pub fn unpause(ctx: &mut Context<'_>, _: &Call<'_>) -> Outcome {
 }
 
 pub fn unblock(ctx: &mut Context<'_>, call: &Call<'_>) -> Outcome {
+    if call.args.len() > 4 {
+        return Err(misuse::refused(call));
+    }
     let with_error = match call.args.get(3) {
         None => false,
         Some(word) if word.eq_ignore_ascii_case(b"TIMEOUT") => false,
@@ -134,9 +138,6 @@ pub fn unblock(ctx: &mut Context<'_>, call: &Call<'_>) -> Outcome {
             return Err(CommandError::Sentence("CLIENT UNBLOCK reason should be TIMEOUT or ERROR"));
         }
     };
-    if call.args.len() > 4 {
-        return Err(CommandError::Syntax);
-    }
     let id = crate::redis::number::integer(call.args.arg(2))?;
     let was_waiting =
         u64::try_from(id).is_ok_and(|id| ctx.host.unblock(ctx.client, id, with_error));

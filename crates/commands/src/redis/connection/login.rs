@@ -88,8 +88,8 @@ pub fn hello(ctx: &mut Context<'_>, call: &Call<'_>) -> Outcome {
     if !ctx.client.authenticated() {
         return Err(CommandError::Coded(
             "NOAUTH HELLO must be called with the client already authenticated, otherwise the \
-             HELLO <proto> AUTH <user> <pass> option can be used to authenticate the client and \
-             select the RESP protocol version at the same time",
+             HELLO AUTH <user> <pass> option can be used to authenticate the client and select \
+             the RESP protocol version at the same time",
         ));
     }
     if let Some(name) = options.name {

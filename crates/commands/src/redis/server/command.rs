@@ -1,4 +1,4 @@
-//! COMMAND, COMMAND INFO, DOCS, COUNT, GETKEYS: the table, told to clients.
+//! COMMAND, COMMAND INFO, COUNT, GETKEYS: the table, told to clients.
 
 use crate::context::Context;
 use crate::redis::bits::{category, flag};
@@ -114,48 +114,6 @@ fn write_key_specifications(reply: &mut RespWriter<'_>, row: &Row) {
 fn write_access(reply: &mut RespWriter<'_>, access: &[&str]) {
     reply.set(access.len());
     access.iter().for_each(|word| reply.simple(word));
-}
-
-pub fn docs(ctx: &mut Context<'_>, call: &Call<'_>) -> Outcome {
-    let rows: Vec<&Row> = if call.args.len() == 2 {
-        table::commands().collect()
-    } else {
-        call.args.from(2).iter().filter_map(table::find_full).collect()
-    };
-    let mut reply = ctx.reply();
-    reply.map(rows.len());
-    rows.iter().for_each(|row| write_docs(&mut reply, row));
-    Ok(())
-}
-
-fn write_docs(reply: &mut RespWriter<'_>, row: &Row) {
-    let subcommands = table::subcommands(row);
-    reply.bulk(row.name.as_bytes());
-    let deprecated = if row.replaced_by.is_some() { 3 } else { 0 };
-    reply.map(4 + deprecated + usize::from(!subcommands.is_empty()));
-    for (name, text) in [
-        ("summary", row.summary),
-        ("since", row.since),
-        ("group", row.group.name()),
-        ("complexity", row.complexity),
-    ] {
-        reply.bulk(name.as_bytes());
-        reply.bulk(text.as_bytes());
-    }
-    if let Some((since, by)) = row.replaced_by {
-        reply.bulk(b"doc_flags");
-        reply.set(1);
-        reply.simple("deprecated");
-        for (name, text) in [("deprecated_since", since), ("replaced_by", by)] {
-            reply.bulk(name.as_bytes());
-            reply.bulk(text.as_bytes());
-        }
-    }
-    if !subcommands.is_empty() {
-        reply.bulk(b"subcommands");
-        reply.map(subcommands.len());
-        subcommands.iter().for_each(|sub| write_docs(reply, sub));
-    }
 }
 
 pub fn getkeys(ctx: &mut Context<'_>, call: &Call<'_>) -> Outcome {

@@ -1,4 +1,4 @@
-//! COMMAND LIST with its filters.
+//! COMMAND LIST with its filters: the names of all commands, their subcommands among them.
 
 use crate::context::Context;
 use crate::redis::bits::category;
@@ -49,13 +49,7 @@ impl<'a> Filter<'a> {
 
 pub fn list(ctx: &mut Context<'_>, call: &Call<'_>) -> Outcome {
     let filter = Filter::parse(&call.args)?;
-    // Without a filter only whole commands are listed, with one their subcommands too.
-    let with_subcommands = !matches!(filter, Filter::Everything);
-    let chosen: Vec<&Row> = table::ROWS
-        .iter()
-        .filter(|row| with_subcommands || !row.name.contains('|'))
-        .filter(|row| filter.holds(row))
-        .collect();
+    let chosen: Vec<&Row> = table::ROWS.iter().filter(|row| filter.holds(row)).collect();
     let mut reply = ctx.reply();
     reply.array(chosen.len());
     chosen.iter().for_each(|row| reply.bulk(row.name.as_bytes()));

@@ -1,6 +1,7 @@
 //! Commands about the server as a whole.
 
 pub mod command;
+pub mod command_docs;
 pub mod command_list;
 pub mod config;
 pub mod flush;
@@ -9,4 +10,6 @@ pub mod info;
 pub mod latency;
 pub mod lolwut;
 pub mod memory;
+pub mod misuse;
 pub mod slowlog;
+mod syntax;

@@ -5,13 +5,14 @@ use crate::redis::error::CommandError;
 use crate::redis::help;
 use crate::redis::number::parse_i64;
 use crate::redis::row::{Call, Outcome};
+use crate::redis::server::misuse;
 
 const COUNT_DEFAULT: usize = 10;
 
 pub fn get(ctx: &mut Context<'_>, call: &Call<'_>) -> Outcome {
     let count = match call.args.get(2) {
         None => COUNT_DEFAULT,
-        Some(_) if call.args.len() > 3 => return Err(CommandError::Arity(call.row.name)),
+        Some(_) if call.args.len() > 3 => return Err(misuse::refused(call)),
         Some(text) => match parse_i64(text) {
             Some(-1) => usize::MAX,
             Some(count @ 0..) => count as usize,

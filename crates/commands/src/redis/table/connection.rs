@@ -15,6 +15,7 @@ pub(super) const ROWS: &[Row] = &[
             | flag::ALLOW_BUSY,
         login::auth,
     )
+    .syntax("[username] password")
     .categories(category::CONNECTION)
     .about(Group::Connection, "1.0.0", "O(1)", "Authenticates the connection."),
     row(
@@ -28,6 +29,7 @@ pub(super) const ROWS: &[Row] = &[
             | flag::ALLOW_BUSY,
         login::hello,
     )
+    .syntax("[protover [AUTH username password] [SETNAME clientname]]")
     .categories(category::CONNECTION)
     .about(
         Group::Connection,
@@ -36,13 +38,16 @@ pub(super) const ROWS: &[Row] = &[
         "Chooses the protocol version, authenticates and names the connection.",
     ),
     row("ping", -1, flag::FAST | flag::IN_SUBSCRIBED, session::ping)
+        .syntax("[message]")
         .categories(category::CONNECTION)
         .tips(&["request_policy:all_shards", "response_policy:all_succeeded"])
         .about(Group::Connection, "1.0.0", "O(1)", "Answers PONG or the argument."),
     row("echo", 2, flag::LOADING | flag::STALE | flag::FAST, session::echo)
+        .syntax("message")
         .categories(category::CONNECTION)
         .about(Group::Connection, "1.0.0", "O(1)", "Answers with the argument."),
     row("select", 2, flag::LOADING | flag::STALE | flag::FAST, session::select)
+        .syntax("index")
         .categories(category::CONNECTION)
         .about(Group::Connection, "1.0.0", "O(1)", "Chooses the connection's database."),
     row(
@@ -105,6 +110,10 @@ pub(super) const ROWS: &[Row] = &[
         flag::ADMIN | flag::NOSCRIPT | flag::LOADING | flag::STALE,
         client_kill::kill,
     )
+    .syntax(
+        "(ip:port|([ID client-id]|[TYPE (NORMAL|MASTER|SLAVE|REPLICA|PUBSUB)]|\
+         [USER username]|[ADDR ip:port]|[LADDR ip:port]|[SKIPME yes/no]) [...])",
+    )
     .categories(category::CONNECTION)
     .about(
         Group::Connection,
@@ -118,6 +127,7 @@ pub(super) const ROWS: &[Row] = &[
         flag::ADMIN | flag::NOSCRIPT | flag::LOADING | flag::STALE,
         client_list::list,
     )
+    .syntax("[TYPE (NORMAL|MASTER|REPLICA|PUBSUB)] [ID client-id [client-id ...]]")
     .categories(category::CONNECTION)
     .tips(&["nondeterministic_output"])
     .about(
@@ -132,6 +142,7 @@ pub(super) const ROWS: &[Row] = &[
         flag::ADMIN | flag::NOSCRIPT | flag::LOADING | flag::STALE,
         client::no_evict,
     )
+    .syntax("(ON|OFF)")
     .categories(category::CONNECTION)
     .about(
         Group::Connection,
@@ -145,6 +156,7 @@ pub(super) const ROWS: &[Row] = &[
         flag::ADMIN | flag::NOSCRIPT | flag::LOADING | flag::STALE,
         client::pause,
     )
+    .syntax("milliseconds [WRITE|ALL]")
     .categories(category::CONNECTION)
     .about(
         Group::Connection,
@@ -153,9 +165,11 @@ pub(super) const ROWS: &[Row] = &[
         "Holds back the commands of all connections, or only writes.",
     ),
     row("client|reply", 3, flag::NOSCRIPT | flag::LOADING | flag::STALE, client::reply)
+        .syntax("(ON|OFF|SKIP)")
         .categories(category::CONNECTION)
         .about(Group::Connection, "3.2.0", "O(1)", "Turns replies to this connection off and on."),
     row("client|setinfo", 4, flag::NOSCRIPT | flag::LOADING | flag::STALE, client::setinfo)
+        .syntax("(LIB-NAME libname|LIB-VER libver)")
         .categories(category::CONNECTION)
         .about(
             Group::Connection,
@@ -164,6 +178,7 @@ pub(super) const ROWS: &[Row] = &[
             "Tells the name and the version of the client's library.",
         ),
     row("client|setname", 3, flag::NOSCRIPT | flag::LOADING | flag::STALE, client::setname)
+        .syntax("connection-name")
         .categories(category::CONNECTION)
         .about(Group::Connection, "2.6.9", "O(1)", "Names this connection."),
     row(
@@ -180,6 +195,7 @@ pub(super) const ROWS: &[Row] = &[
         flag::ADMIN | flag::NOSCRIPT | flag::LOADING | flag::STALE,
         client::unblock,
     )
+    .syntax("client-id [TIMEOUT|ERROR]")
     .categories(category::CONNECTION)
     .about(Group::Connection, "5.0.0", "O(log N)", "Ends the wait of a client for a list."),
 ];

@@ -5,11 +5,13 @@ use crate::redis::row::{Group, Row, category, container, flag, row};
 
 pub(super) const ROWS: &[Row] = &[
     row("del", -2, flag::WRITE, delete::del)
+        .syntax("key [key ...]")
         .keys(1, -1, 1, &[&["RM", "delete"]])
         .categories(category::KEYSPACE)
         .tips(&["request_policy:multi_shard", "response_policy:agg_sum"])
         .about(Group::Generic, "1.0.0", "O(N) with N the number of keys", "Deletes keys."),
     row("unlink", -2, flag::WRITE | flag::FAST, delete::del)
+        .syntax("key [key ...]")
         .keys(1, -1, 1, &[&["RM", "delete"]])
         .categories(category::KEYSPACE)
         .tips(&["request_policy:multi_shard", "response_policy:agg_sum"])
@@ -20,6 +22,7 @@ pub(super) const ROWS: &[Row] = &[
             "Deletes keys; the same as DEL here, which never waits for memory.",
         ),
     row("exists", -2, flag::READONLY | flag::FAST, presence::exists)
+        .syntax("key [key ...]")
         .keys(1, -1, 1, &[&["RO"]])
         .categories(category::KEYSPACE)
         .tips(&["request_policy:multi_shard", "response_policy:agg_sum"])
@@ -30,10 +33,12 @@ pub(super) const ROWS: &[Row] = &[
             "How many of the keys exist.",
         ),
     row("type", 2, flag::READONLY | flag::FAST, presence::type_of)
+        .syntax("key")
         .keys(1, 1, 1, &[&["RO"]])
         .categories(category::KEYSPACE)
         .about(Group::Generic, "1.0.0", "O(1)", "The type of the value at a key."),
     row("touch", -2, flag::READONLY | flag::FAST, presence::touch)
+        .syntax("key [key ...]")
         .keys(1, -1, 1, &[&["RO"]])
         .categories(category::KEYSPACE)
         .tips(&["request_policy:multi_shard", "response_policy:agg_sum"])
@@ -44,44 +49,54 @@ pub(super) const ROWS: &[Row] = &[
             "Counts as a use of each key; how many exist.",
         ),
     row("ttl", 2, flag::READONLY | flag::FAST, deadline::ttl)
+        .syntax("key")
         .keys(1, 1, 1, &[&["RO", "access"]])
         .categories(category::KEYSPACE)
         .tips(&["nondeterministic_output"])
         .about(Group::Generic, "1.0.0", "O(1)", "The remaining time to live in seconds."),
     row("pttl", 2, flag::READONLY | flag::FAST, deadline::pttl)
+        .syntax("key")
         .keys(1, 1, 1, &[&["RO", "access"]])
         .categories(category::KEYSPACE)
         .tips(&["nondeterministic_output"])
         .about(Group::Generic, "2.6.0", "O(1)", "The remaining time to live in milliseconds."),
     row("expiretime", 2, flag::READONLY | flag::FAST, deadline::expiretime)
+        .syntax("key")
         .keys(1, 1, 1, &[&["RO", "access"]])
         .categories(category::KEYSPACE)
         .about(Group::Generic, "7.0.0", "O(1)", "When a key expires, in Unix seconds."),
     row("pexpiretime", 2, flag::READONLY | flag::FAST, deadline::pexpiretime)
+        .syntax("key")
         .keys(1, 1, 1, &[&["RO", "access"]])
         .categories(category::KEYSPACE)
         .about(Group::Generic, "7.0.0", "O(1)", "When a key expires, in Unix milliseconds."),
     row("expire", -3, flag::WRITE | flag::FAST, expire::expire)
+        .syntax("key seconds [NX|XX|GT|LT]")
         .keys(1, 1, 1, &[&["RW", "update"]])
         .categories(category::KEYSPACE)
         .about(Group::Generic, "1.0.0", "O(1)", "Sets the time to live in seconds."),
     row("pexpire", -3, flag::WRITE | flag::FAST, expire::pexpire)
+        .syntax("key milliseconds [NX|XX|GT|LT]")
         .keys(1, 1, 1, &[&["RW", "update"]])
         .categories(category::KEYSPACE)
         .about(Group::Generic, "2.6.0", "O(1)", "Sets the time to live in milliseconds."),
     row("expireat", -3, flag::WRITE | flag::FAST, expire::expireat)
+        .syntax("key unix-time-seconds [NX|XX|GT|LT]")
         .keys(1, 1, 1, &[&["RW", "update"]])
         .categories(category::KEYSPACE)
         .about(Group::Generic, "1.2.0", "O(1)", "Sets when a key expires, in Unix seconds."),
     row("pexpireat", -3, flag::WRITE | flag::FAST, expire::pexpireat)
+        .syntax("key unix-time-milliseconds [NX|XX|GT|LT]")
         .keys(1, 1, 1, &[&["RW", "update"]])
         .categories(category::KEYSPACE)
         .about(Group::Generic, "2.6.0", "O(1)", "Sets when a key expires, in Unix milliseconds."),
     row("persist", 2, flag::WRITE | flag::FAST, expire::persist)
+        .syntax("key")
         .keys(1, 1, 1, &[&["RW", "update"]])
         .categories(category::KEYSPACE)
         .about(Group::Generic, "2.2.0", "O(1)", "Takes the time to live away."),
     row("keys", 2, flag::READONLY | flag::WHOLE_STORE, iterate::keys)
+        .syntax("pattern")
         .categories(category::DANGEROUS | category::KEYSPACE)
         .tips(&["request_policy:all_shards", "nondeterministic_output_order"])
         .about(
@@ -91,6 +106,7 @@ pub(super) const ROWS: &[Row] = &[
             "The names that match a pattern.",
         ),
     row("scan", -2, flag::READONLY | flag::WHOLE_STORE, iterate::scan)
+        .syntax("cursor [MATCH pattern] [COUNT count] [TYPE type]")
         .categories(category::KEYSPACE)
         .tips(&["nondeterministic_output", "request_policy:special"])
         .about(
@@ -104,6 +120,7 @@ pub(super) const ROWS: &[Row] = &[
         .tips(&["request_policy:all_shards", "nondeterministic_output"])
         .about(Group::Generic, "1.0.0", "O(1)", "A name chosen at random."),
     row("rename", 3, flag::WRITE, relocate::rename)
+        .syntax("key newkey")
         .keys(1, 2, 1, &[&["RW", "access", "delete"], &["OW", "update"]])
         .categories(category::KEYSPACE)
         .about(
@@ -113,6 +130,7 @@ pub(super) const ROWS: &[Row] = &[
             "Renames a key, replacing the new name.",
         ),
     row("renamenx", 3, flag::WRITE | flag::FAST, relocate::renamenx)
+        .syntax("key newkey")
         .keys(1, 2, 1, &[&["RW", "access", "delete"], &["OW", "insert"]])
         .categories(category::KEYSPACE)
         .about(
@@ -122,6 +140,7 @@ pub(super) const ROWS: &[Row] = &[
             "Renames a key if the new name is free.",
         ),
     row("copy", -3, flag::WRITE | flag::DENYOOM, relocate::copy)
+        .syntax("source destination [DB destination-db] [REPLACE]")
         .keys(1, 2, 1, &[&["RO", "access"], &["OW", "update"]])
         .categories(category::KEYSPACE)
         .about(
@@ -131,6 +150,7 @@ pub(super) const ROWS: &[Row] = &[
             "Copies a value to another key.",
         ),
     row("move", 3, flag::WRITE | flag::FAST | flag::WHOLE_STORE, relocate::move_key)
+        .syntax("key db")
         .keys(1, 1, 1, &[&["RW", "access", "update"]])
         .categories(category::KEYSPACE)
         .about(
@@ -146,11 +166,13 @@ pub(super) const ROWS: &[Row] = &[
         "What the server knows of a key besides its value.",
     ),
     row("object|encoding", 3, flag::READONLY, object::encoding)
+        .syntax("key")
         .keys(2, 2, 1, &[&["RO"]])
         .categories(category::KEYSPACE)
         .tips(&["nondeterministic_output"])
         .about(Group::Generic, "2.2.3", "O(1)", "How the value is stored, in Redis' words."),
     row("object|freq", 3, flag::READONLY, object::freq)
+        .syntax("key")
         .keys(2, 2, 1, &[&["RO"]])
         .categories(category::KEYSPACE)
         .tips(&["nondeterministic_output"])
@@ -159,6 +181,7 @@ pub(super) const ROWS: &[Row] = &[
         .categories(category::KEYSPACE)
         .about(Group::Generic, "6.2.0", "O(1)", "The subcommands of OBJECT."),
     row("object|idletime", 3, flag::READONLY, object::idletime)
+        .syntax("key")
         .keys(2, 2, 1, &[&["RO"]])
         .categories(category::KEYSPACE)
         .tips(&["nondeterministic_output"])
@@ -169,6 +192,7 @@ pub(super) const ROWS: &[Row] = &[
             "Generations of eviction since the key was last used.",
         ),
     row("object|refcount", 3, flag::READONLY, object::refcount)
+        .syntax("key")
         .keys(2, 2, 1, &[&["RO"]])
         .categories(category::KEYSPACE)
         .tips(&["nondeterministic_output"])
@@ -185,10 +209,12 @@ pub(super) const ROWS: &[Row] = &[
         "What Memcached clients keep beside a value. Here only.",
     ),
     row("dolium|cas", 3, flag::WRITE | flag::DENYOOM, beside::cas)
+        .syntax("key")
         .keys(2, 2, 1, &[&["RO", "access"]])
         .categories(category::KEYSPACE)
         .about(Group::Generic, "7.0.0", "O(1)", "The unique number, made if there is none yet."),
     row("dolium|flags", 3, flag::READONLY, beside::flags)
+        .syntax("key")
         .keys(2, 2, 1, &[&["RO", "access"]])
         .categories(category::KEYSPACE)
         .about(Group::Generic, "7.0.0", "O(1)", "The client flags of a key."),
@@ -196,6 +222,7 @@ pub(super) const ROWS: &[Row] = &[
         .categories(category::KEYSPACE)
         .about(Group::Generic, "7.0.0", "O(1)", "The subcommands of DOLIUM."),
     row("dolium|setcas", 5, flag::WRITE | flag::DENYOOM, beside::set_cas)
+        .syntax("key unique value")
         .keys(2, 2, 1, &[&["OW", "update"]])
         .categories(category::KEYSPACE)
         .about(
@@ -205,6 +232,7 @@ pub(super) const ROWS: &[Row] = &[
             "Stores a string if the unique number is still the one that is given.",
         ),
     row("dolium|setflags", 4, flag::WRITE | flag::DENYOOM, beside::set_flags)
+        .syntax("key flags")
         .keys(2, 2, 1, &[&["RW", "update"]])
         .categories(category::KEYSPACE)
         .about(Group::Generic, "7.0.0", "O(N) with N its length", "Other client flags of a key."),

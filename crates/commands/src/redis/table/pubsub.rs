@@ -10,6 +10,7 @@ pub(super) const ROWS: &[Row] = &[
         flag::PUBSUB | flag::NOSCRIPT | flag::LOADING | flag::STALE | flag::IN_SUBSCRIBED,
         subscribe::subscribe,
     )
+    .syntax("channel [channel ...]")
     .about(
         Group::PubSub,
         "2.0.0",
@@ -22,6 +23,7 @@ pub(super) const ROWS: &[Row] = &[
         flag::PUBSUB | flag::NOSCRIPT | flag::LOADING | flag::STALE | flag::IN_SUBSCRIBED,
         subscribe::unsubscribe,
     )
+    .syntax("[channel [channel ...]]")
     .about(
         Group::PubSub,
         "2.0.0",
@@ -34,6 +36,7 @@ pub(super) const ROWS: &[Row] = &[
         flag::PUBSUB | flag::NOSCRIPT | flag::LOADING | flag::STALE | flag::IN_SUBSCRIBED,
         subscribe::psubscribe,
     )
+    .syntax("pattern [pattern ...]")
     .about(
         Group::PubSub,
         "2.0.0",
@@ -46,6 +49,7 @@ pub(super) const ROWS: &[Row] = &[
         flag::PUBSUB | flag::NOSCRIPT | flag::LOADING | flag::STALE | flag::IN_SUBSCRIBED,
         subscribe::punsubscribe,
     )
+    .syntax("[pattern [pattern ...]]")
     .about(
         Group::PubSub,
         "2.0.0",
@@ -58,6 +62,7 @@ pub(super) const ROWS: &[Row] = &[
         flag::PUBSUB | flag::LOADING | flag::STALE | flag::FAST | flag::MAY_REPLICATE,
         publish::publish,
     )
+    .syntax("channel message")
     .about(
         Group::PubSub,
         "2.0.0",
@@ -71,6 +76,7 @@ pub(super) const ROWS: &[Row] = &[
         "What is being listened to.",
     ),
     row("pubsub|channels", -2, flag::PUBSUB | flag::LOADING | flag::STALE, publish::channels)
+        .syntax("[pattern]")
         .about(
             Group::PubSub,
             "2.8.0",
@@ -89,10 +95,12 @@ pub(super) const ROWS: &[Row] = &[
         "O(1)",
         "The number of patterns that are listened to.",
     ),
-    row("pubsub|numsub", -2, flag::PUBSUB | flag::LOADING | flag::STALE, publish::numsub).about(
-        Group::PubSub,
-        "2.8.0",
-        "O(N) with N the number of channels",
-        "The number of subscribers of each channel.",
-    ),
+    row("pubsub|numsub", -2, flag::PUBSUB | flag::LOADING | flag::STALE, publish::numsub)
+        .syntax("[channel [channel ...]]")
+        .about(
+            Group::PubSub,
+            "2.8.0",
+            "O(N) with N the number of channels",
+            "The number of subscribers of each channel.",
+        ),
 ];

@@ -2,7 +2,7 @@
 
 use crate::redis::row::{Group, Row, category, container, flag, row};
 use crate::redis::server::{
-    command, command_list, config, flush, function, info, latency, lolwut, memory, slowlog,
+    command, command_docs, command_list, config, flush, function, info, lolwut,
 };
 
 pub(super) const ROWS: &[Row] = &[
@@ -18,7 +18,8 @@ pub(super) const ROWS: &[Row] = &[
     row("command|count", 2, flag::LOADING | flag::STALE, command::count)
         .categories(category::CONNECTION)
         .about(Group::Server, "2.8.13", "O(1)", "The number of commands."),
-    row("command|docs", -2, flag::LOADING | flag::STALE, command::docs)
+    row("command|docs", -2, flag::LOADING | flag::STALE, command_docs::docs)
+        .syntax("[command-name [command-name ...]]")
         .categories(category::CONNECTION)
         .tips(&["nondeterministic_output_order"])
         .about(
@@ -28,6 +29,7 @@ pub(super) const ROWS: &[Row] = &[
             "What commands are for.",
         ),
     row("command|getkeys", -4, flag::LOADING | flag::STALE, command::getkeys)
+        .syntax("command-name argument [argument ...]")
         .categories(category::CONNECTION)
         .about(
             Group::Server,
@@ -36,6 +38,7 @@ pub(super) const ROWS: &[Row] = &[
             "The keys of a whole command.",
         ),
     row("command|getkeysandflags", -4, flag::LOADING | flag::STALE, command::getkeysandflags)
+        .syntax("command-name argument [argument ...]")
         .categories(category::CONNECTION)
         .about(
             Group::Server,
@@ -47,6 +50,7 @@ pub(super) const ROWS: &[Row] = &[
         .categories(category::CONNECTION)
         .about(Group::Server, "5.0.0", "O(1)", "The subcommands of COMMAND."),
     row("command|info", -2, flag::LOADING | flag::STALE, command::info)
+        .syntax("[command-name [command-name ...]]")
         .categories(category::CONNECTION)
         .tips(&["nondeterministic_output_order"])
         .about(
@@ -56,6 +60,7 @@ pub(super) const ROWS: &[Row] = &[
             "The rows of commands.",
         ),
     row("command|list", -2, flag::LOADING | flag::STALE, command_list::list)
+        .syntax("[FILTERBY (MODULE module-name|ACLCAT category|PATTERN pattern)]")
         .categories(category::CONNECTION)
         .tips(&["nondeterministic_output_order"])
         .about(
@@ -71,6 +76,7 @@ pub(super) const ROWS: &[Row] = &[
         "The configuration of the running server.",
     ),
     row("config|get", -3, flag::ADMIN | flag::NOSCRIPT | flag::LOADING | flag::STALE, config::get)
+        .syntax("parameter [parameter ...]")
         .about(
             Group::Server,
             "2.0.0",
@@ -103,6 +109,7 @@ pub(super) const ROWS: &[Row] = &[
         "Writes the configuration back to its file.",
     ),
     row("config|set", -4, flag::ADMIN | flag::NOSCRIPT | flag::LOADING | flag::STALE, config::set)
+        .syntax("parameter value [parameter value ...]")
         .tips(&["request_policy:all_nodes", "response_policy:all_succeeded"])
         .about(
             Group::Server,
@@ -115,10 +122,12 @@ pub(super) const ROWS: &[Row] = &[
         .tips(&["request_policy:all_shards", "response_policy:agg_sum"])
         .about(Group::Server, "1.0.0", "O(1)", "The number of keys in the database."),
     row("flushall", -1, flag::WRITE | flag::WHOLE_STORE, flush::flushall)
+        .syntax("[ASYNC|SYNC]")
         .categories(category::DANGEROUS | category::KEYSPACE)
         .tips(&["request_policy:all_shards", "response_policy:all_succeeded"])
         .about(Group::Server, "1.0.0", "O(1)", "Deletes every key of every database."),
     row("flushdb", -1, flag::WRITE | flag::WHOLE_STORE, flush::flushdb)
+        .syntax("[ASYNC|SYNC]")
         .categories(category::DANGEROUS | category::KEYSPACE)
         .tips(&["request_policy:all_shards", "response_policy:all_succeeded"])
         .about(Group::Server, "1.0.0", "O(1)", "Deletes every key of the database."),
@@ -129,6 +138,7 @@ pub(super) const ROWS: &[Row] = &[
         "Functions, of which there can be none yet.",
     ),
     row("function|flush", -2, flag::WRITE | flag::NOSCRIPT, function::flush)
+        .syntax("[ASYNC|SYNC]")
         .tips(&["request_policy:all_shards", "response_policy:all_succeeded"])
         .about(Group::Server, "7.0.0", "O(1)", "Deletes all functions."),
     row("function|help", 2, flag::LOADING | flag::STALE, function::help).about(
@@ -137,112 +147,9 @@ pub(super) const ROWS: &[Row] = &[
         "O(1)",
         "The subcommands of FUNCTION.",
     ),
-    row("info", -1, flag::LOADING | flag::STALE, info::info)
-        .categories(category::DANGEROUS)
-        .tips(&["nondeterministic_output", "request_policy:all_shards", "response_policy:special"])
-        .about(Group::Server, "1.0.0", "O(1)", "Facts and statistics about the server."),
-    row("latency", -2, flag::CONTAINER, container).about(
-        Group::Server,
-        "2.8.13",
-        "Depends on the subcommand",
-        "The latency monitor.",
-    ),
-    row("latency|help", 2, flag::LOADING | flag::STALE, latency::help).about(
-        Group::Server,
-        "2.8.13",
-        "O(1)",
-        "The subcommands of LATENCY.",
-    ),
-    row(
-        "latency|histogram",
-        -2,
-        flag::ADMIN | flag::NOSCRIPT | flag::LOADING | flag::STALE,
-        latency::histogram,
-    )
-    .tips(&["nondeterministic_output", "request_policy:all_nodes", "response_policy:special"])
-    .about(
-        Group::Server,
-        "7.0.0",
-        "O(N) with N the number of commands",
-        "How long commands took, as a cumulative distribution.",
-    ),
-    row(
-        "latency|history",
-        3,
-        flag::ADMIN | flag::NOSCRIPT | flag::LOADING | flag::STALE,
-        latency::history,
-    )
-    .tips(&["nondeterministic_output", "request_policy:all_nodes", "response_policy:special"])
-    .about(
-        Group::Server,
-        "2.8.13",
-        "O(N) with N the number of samples",
-        "The spikes of an event.",
-    ),
-    row(
-        "latency|latest",
-        2,
-        flag::ADMIN | flag::NOSCRIPT | flag::LOADING | flag::STALE,
-        latency::latest,
-    )
-    .tips(&["nondeterministic_output", "request_policy:all_nodes", "response_policy:special"])
-    .about(
-        Group::Server,
-        "2.8.13",
-        "O(N) with N the number of events",
-        "The newest spike of each event.",
-    ),
-    row(
-        "latency|reset",
-        -2,
-        flag::ADMIN | flag::NOSCRIPT | flag::LOADING | flag::STALE,
-        latency::reset,
-    )
-    .tips(&["request_policy:all_nodes", "response_policy:all_succeeded"])
-    .about(
-        Group::Server,
-        "2.8.13",
-        "O(N) with N the number of events",
-        "Forgets the spikes of events.",
-    ),
-    row("lolwut", -1, flag::READONLY | flag::FAST, lolwut::lolwut).about(
-        Group::Server,
-        "5.0.0",
-        "O(1)",
-        "Draws a row of jars.",
-    ),
-    row("memory", -2, flag::CONTAINER, container).about(
-        Group::Server,
-        "4.0.0",
-        "Depends on the subcommand",
-        "Where the memory goes.",
-    ),
-    row("memory|help", 2, flag::LOADING | flag::STALE, memory::help).about(
-        Group::Server,
-        "4.0.0",
-        "O(1)",
-        "The subcommands of MEMORY.",
-    ),
-    row("memory|malloc-stats", 2, 0, memory::malloc_stats)
-        .tips(&["nondeterministic_output", "request_policy:all_shards", "response_policy:special"])
-        .about(Group::Server, "4.0.0", "O(1)", "The report of the heap's allocator."),
-    row("memory|purge", 2, 0, memory::purge)
-        .tips(&["request_policy:all_shards", "response_policy:all_succeeded"])
-        .about(
-            Group::Server,
-            "4.0.0",
-            "O(1)",
-            "Gives what is free in the heap back to the system.",
-        ),
-    row("memory|stats", 2, 0, memory::stats)
-        .tips(&["nondeterministic_output", "request_policy:all_shards", "response_policy:special"])
-        .about(Group::Server, "4.0.0", "O(1)", "Memory by purpose."),
-    row("memory|usage", -3, flag::READONLY, memory::usage).keys(2, 2, 1, &[&["RO"]]).about(
-        Group::Server,
-        "4.0.0",
-        "O(1)",
-        "The bytes that a key and its value take.",
-    ),
+    row("lolwut", -1, flag::READONLY | flag::FAST, lolwut::lolwut)
+        .syntax("[VERSION version]")
+        .about(Group::Server, "5.0.0", "O(1)", "Draws a row of jars."),
     row(
         "shutdown",
         -1,
@@ -254,34 +161,15 @@ pub(super) const ROWS: &[Row] = &[
             | flag::ALLOW_BUSY,
         info::shutdown,
     )
+    .syntax("[NOSAVE|SAVE] [NOW] [FORCE] [ABORT]")
     .about(
         Group::Server,
         "1.0.0",
         "O(N) when saving, with N the number of keys",
         "Ends the server.",
     ),
-    row("slowlog", -2, flag::CONTAINER, container).about(
-        Group::Server,
-        "2.2.12",
-        "Depends on the subcommand",
-        "The log of slow commands.",
-    ),
-    row("slowlog|get", -2, flag::ADMIN | flag::LOADING | flag::STALE, slowlog::get)
-        .tips(&["request_policy:all_nodes", "nondeterministic_output"])
-        .about(Group::Server, "2.2.12", "O(N) with N the number of entries", "The newest entries."),
-    row("slowlog|help", 2, flag::LOADING | flag::STALE, slowlog::help).about(
-        Group::Server,
-        "6.2.0",
-        "O(1)",
-        "The subcommands of SLOWLOG.",
-    ),
-    row("slowlog|len", 2, flag::ADMIN | flag::LOADING | flag::STALE, slowlog::len)
-        .tips(&["request_policy:all_nodes", "response_policy:agg_sum", "nondeterministic_output"])
-        .about(Group::Server, "2.2.12", "O(1)", "The number of entries."),
-    row("slowlog|reset", 2, flag::ADMIN | flag::LOADING | flag::STALE, slowlog::reset)
-        .tips(&["request_policy:all_nodes", "response_policy:all_succeeded"])
-        .about(Group::Server, "2.2.12", "O(N) with N the number of entries", "Empties the log."),
     row("swapdb", 3, flag::WRITE | flag::FAST | flag::WHOLE_STORE, flush::swapdb)
+        .syntax("index1 index2")
         .categories(category::DANGEROUS | category::KEYSPACE)
         .about(Group::Server, "4.0.0", "O(1)", "Exchanges two databases."),
     row("time", 1, flag::LOADING | flag::STALE | flag::FAST, info::time)

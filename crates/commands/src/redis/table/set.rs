@@ -5,6 +5,7 @@ use crate::redis::set::{change, combine, random, read};
 
 pub(super) const ROWS: &[Row] = &[
     row("sadd", -3, flag::WRITE | flag::DENYOOM | flag::FAST, change::sadd)
+        .syntax("key member [member ...]")
         .keys(1, 1, 1, &[&["RW", "insert"]])
         .categories(category::SET)
         .about(
@@ -14,6 +15,7 @@ pub(super) const ROWS: &[Row] = &[
             "Adds members to a set.",
         ),
     row("srem", -3, flag::WRITE | flag::FAST, change::srem)
+        .syntax("key member [member ...]")
         .keys(1, 1, 1, &[&["RW", "delete"]])
         .categories(category::SET)
         .about(
@@ -23,18 +25,22 @@ pub(super) const ROWS: &[Row] = &[
             "Removes members of a set.",
         ),
     row("smove", 4, flag::WRITE | flag::FAST, change::smove)
+        .syntax("source destination member")
         .keys(1, 2, 1, &[&["RW", "access", "delete"], &["RW", "insert"]])
         .categories(category::SET)
         .about(Group::Set, "1.0.0", "O(1)", "Moves a member from one set to another."),
     row("scard", 2, flag::READONLY | flag::FAST, read::scard)
+        .syntax("key")
         .keys(1, 1, 1, &[&["RO"]])
         .categories(category::SET)
         .about(Group::Set, "1.0.0", "O(1)", "The number of members of a set."),
     row("sismember", 3, flag::READONLY | flag::FAST, read::sismember)
+        .syntax("key member")
         .keys(1, 1, 1, &[&["RO"]])
         .categories(category::SET)
         .about(Group::Set, "1.0.0", "O(1)", "Whether a set has a member."),
     row("smismember", -3, flag::READONLY | flag::FAST, read::smismember)
+        .syntax("key member [member ...]")
         .keys(1, 1, 1, &[&["RO", "access"]])
         .categories(category::SET)
         .about(
@@ -44,16 +50,19 @@ pub(super) const ROWS: &[Row] = &[
             "Whether a set has each of several members.",
         ),
     row("smembers", 2, flag::READONLY, read::smembers)
+        .syntax("key")
         .keys(1, 1, 1, &[&["RO", "access"]])
         .categories(category::SET)
         .tips(&["nondeterministic_output_order"])
         .about(Group::Set, "1.0.0", "O(N) with N the size of the set", "All members of a set."),
     row("sscan", -3, flag::READONLY, read::sscan)
+        .syntax("key cursor [MATCH pattern] [COUNT count]")
         .keys(1, 1, 1, &[&["RO", "access"]])
         .categories(category::SET)
         .tips(&["nondeterministic_output"])
         .about(Group::Set, "2.8.0", "O(1) a call", "Some members of a set, and where to go on."),
     row("srandmember", -2, flag::READONLY, random::srandmember)
+        .syntax("key [count]")
         .keys(1, 1, 1, &[&["RO", "access"]])
         .categories(category::SET)
         .tips(&["nondeterministic_output"])
@@ -64,6 +73,7 @@ pub(super) const ROWS: &[Row] = &[
             "Members of a set chosen at random.",
         ),
     row("spop", -2, flag::WRITE | flag::FAST, random::spop)
+        .syntax("key [count]")
         .keys(1, 1, 1, &[&["RW", "access", "delete"]])
         .categories(category::SET)
         .tips(&["nondeterministic_output"])
@@ -74,6 +84,7 @@ pub(super) const ROWS: &[Row] = &[
             "Members of a set chosen at random, which are removed.",
         ),
     row("sinter", -2, flag::READONLY, combine::sinter)
+        .syntax("key [key ...]")
         .keys(1, -1, 1, &[&["RO", "access"]])
         .categories(category::SET)
         .tips(&["nondeterministic_output_order"])
@@ -84,6 +95,7 @@ pub(super) const ROWS: &[Row] = &[
             "The members that all of several sets have.",
         ),
     row("sinterstore", -3, flag::WRITE | flag::DENYOOM, combine::sinterstore)
+        .syntax("destination key [key ...]")
         .keys(1, -1, 1, &[&["RW", "update"], &["RO", "access"]])
         .categories(category::SET)
         .about(
@@ -93,6 +105,7 @@ pub(super) const ROWS: &[Row] = &[
             "Stores the members that all of several sets have.",
         ),
     row("sunion", -2, flag::READONLY, combine::sunion)
+        .syntax("key [key ...]")
         .keys(1, -1, 1, &[&["RO", "access"]])
         .categories(category::SET)
         .tips(&["nondeterministic_output_order"])
@@ -103,6 +116,7 @@ pub(super) const ROWS: &[Row] = &[
             "The members that any of several sets has.",
         ),
     row("sunionstore", -3, flag::WRITE | flag::DENYOOM, combine::sunionstore)
+        .syntax("destination key [key ...]")
         .keys(1, -1, 1, &[&["OW", "update"], &["RO", "access"]])
         .categories(category::SET)
         .about(
@@ -112,6 +126,7 @@ pub(super) const ROWS: &[Row] = &[
             "Stores the members that any of several sets has.",
         ),
     row("sdiff", -2, flag::READONLY, combine::sdiff)
+        .syntax("key [key ...]")
         .keys(1, -1, 1, &[&["RO", "access"]])
         .categories(category::SET)
         .tips(&["nondeterministic_output_order"])
@@ -122,6 +137,7 @@ pub(super) const ROWS: &[Row] = &[
             "The members of a set that no other one has.",
         ),
     row("sdiffstore", -3, flag::WRITE | flag::DENYOOM, combine::sdiffstore)
+        .syntax("destination key [key ...]")
         .keys(1, -1, 1, &[&["OW", "update"], &["RO", "access"]])
         .categories(category::SET)
         .about(
@@ -131,6 +147,7 @@ pub(super) const ROWS: &[Row] = &[
             "Stores the members of a set that no other one has.",
         ),
     row("sintercard", -3, flag::READONLY, combine::sintercard)
+        .syntax("numkeys key [key ...] [LIMIT limit]")
         .counted_keys(2, &[&["RO", "access"]])
         .categories(category::SET)
         .about(

@@ -64,6 +64,7 @@ pub(super) const ROWS: &[Row] = &[
             | flag::NOT_QUEUED,
         transaction::watch,
     )
+    .syntax("key [key ...]")
     .keys(1, -1, 1, &[&["RO"]])
     .categories(category::TRANSACTION)
     .about(
