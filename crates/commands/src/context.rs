@@ -2,8 +2,10 @@
 
 use crate::connection::ClientState;
 use crate::host::Host;
+use crate::limits::REWRITE_GROWTH_BYTES_MAX;
 use crate::outlet::Outlet;
-use dolium_engine::{Db, Fetch, Key, Millis, Session, StoreError};
+use crate::redis::error::CommandError;
+use dolium_engine::{Db, Fetch, Found, Key, Kind, Millis, Session};
 use dolium_protocol::resp::RespWriter;
 
 pub struct Context<'a> {
@@ -55,10 +57,21 @@ impl Context<'_> {
     /// Makes room for a value before any lock is taken. EXEC has done it for its commands: they
     /// run under locks, where evicting could wait for ever.
     #[inline]
-    pub fn make_room(&self, bytes: usize) -> Result<(), StoreError> {
+    pub fn make_room(&self, bytes: usize) -> Result<(), CommandError> {
         if self.client.transaction.running {
             return Ok(());
         }
-        self.session.make_room(bytes, self.now)
+        self.session.make_room(bytes, self.now).map_err(|_| CommandError::NoRoom)
+    }
+}
+
+/// For how many bytes room is made before another copy of an item is, which a change of its form (a
+/// first time to live, a first unique number) takes.
+pub fn rewritten_bytes(key: &Key<'_>, found: &Found) -> usize {
+    // The engine knows what comes on top of key and value. With more than these, room would be made for
+    // a larger size of blocks, and the item's own could have none.
+    match found.kind {
+        Kind::String => key.bytes().len() + found.len,
+        _ => found.block_bytes + REWRITE_GROWTH_BYTES_MAX,
     }
 }

@@ -14,6 +14,7 @@
 use crate::connection::{ClientState, ReplyMode, gate};
 use crate::context::{Context, Flow};
 use crate::limits::UNKNOWN_ARGUMENTS_PREVIEW_BYTES;
+use crate::redis::again;
 use crate::redis::error::{CommandError, quoted};
 use crate::redis::exec;
 use crate::redis::room::Room;
@@ -170,11 +171,19 @@ pub(crate) fn call(ctx: &mut Context<'_>, call: &Call<'_>) {
     // that is passed along in memory, to be a good part of it.
     let outcome = if call.row.id == GET { read::get(ctx, call) } else { (call.row.run)(ctx, call) };
     if let Err(error) = outcome {
-        refuse(ctx, start, &error);
+        fail(ctx, call, start, error);
     }
 }
 
 const GET: u16 = table::id_of("get");
+
+/// A command that was only too late for the room made for it runs again; any other error is its reply.
+#[cold]
+fn fail(ctx: &mut Context<'_>, call: &Call<'_>, start: usize, error: CommandError) {
+    if let Err(error) = again::run_again(ctx, call, start, error) {
+        refuse(ctx, start, &error);
+    }
+}
 
 #[cold]
 fn refuse(ctx: &mut Context<'_>, start: usize, error: &CommandError) {

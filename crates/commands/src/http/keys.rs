@@ -9,7 +9,7 @@
 use super::condition::{Condition, tag};
 use super::target::KEY_METHODS;
 use super::{CACHE, CACHE_ASKED, HttpContext, refuse, refuse_with, say};
-use crate::limits::DEADLINE_MAX;
+use crate::limits::{DEADLINE_MAX, ROOM_TRIES};
 use dolium_engine::*;
 use dolium_protocol::http::{Method, Request, Response};
 use dolium_protocol::number::parse_digits;
@@ -136,18 +136,28 @@ fn put(context: &mut HttpContext<'_>, request: &Request<'_>, db: Db, name: &[u8]
     let condition = Condition::of(request);
     let (session, now) = (context.session, context.now);
     let key = session.engine().key(name);
-    let room = session.make_room(name.len() + value.len(), now);
-    let mut guard = session.write(db, &key, now);
-    if !condition.is_none() && !condition.holds(guard.find(db, &key).map(|found| found.unique)) {
-        return refuse(context, request, 412, CHANGED);
-    }
     let put = Put {
         deadline,
         unique: !condition.is_none(),
         event: if deadline == Deadline::Never { Event::Set } else { Event::SetExpire },
         ..Put::plain(Value::Bytes(&value))
     };
-    let stored = match room.and_then(|()| guard.put(db, &key, &put)) {
+    let mut tries = 0;
+    let stored = loop {
+        tries += 1;
+        let room = session.make_room(name.len() + value.len(), now);
+        let mut guard = session.write(db, &key, now);
+        if !condition.is_none() && !condition.holds(guard.find(db, &key).map(|found| found.unique))
+        {
+            return refuse(context, request, 412, CHANGED);
+        }
+        let stored = room.and_then(|()| guard.put(db, &key, &put));
+        // Between the making of room and the lock another thread may have taken it.
+        if stored != Err(StoreError::Full) || room.is_err() || tries == ROOM_TRIES {
+            break stored;
+        }
+    };
+    let stored = match stored {
         Ok(stored) => stored,
         Err(error) => {
             let (status, sentence) = match error {
@@ -158,7 +168,6 @@ fn put(context: &mut HttpContext<'_>, request: &Request<'_>, db: Db, name: &[u8]
             return refuse(context, request, status, sentence);
         }
     };
-    drop(guard);
     let status = if stored.replaced { 204 } else { 201 };
     let mut response = Response::new(context.out, status, now).header(CACHE, CACHE_ASKED);
     response = response.connection(request);

@@ -5,9 +5,10 @@
 
 use super::arithmetic::{self, Fault, Step};
 use super::exptime::Life;
-use super::store::{self, Mode, Order, Outcome, ROOM_TRIES};
+use super::store::{self, Mode, Order, Outcome};
 use super::{Count, McContext, VERSION, flush, sasl, stats};
 use crate::context::Flow;
+use crate::limits::ROOM_TRIES;
 use dolium_engine::*;
 use dolium_protocol::memcache::binary::{Operation, Request, Status, header, response};
 use std::sync::atomic::Ordering::Relaxed;

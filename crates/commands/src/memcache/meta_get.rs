@@ -6,8 +6,8 @@
 
 use super::exptime::Life;
 use super::meta::{self, View};
-use super::store::ROOM_TRIES;
 use super::{Count, KEY_BUFFER, McContext, UNIQUE_OFF, retrieve};
+use crate::limits::ROOM_TRIES;
 use dolium_engine::*;
 use dolium_protocol::memcache::meta::Command;
 use dolium_protocol::memcache::write::{self, MetaReply};

@@ -8,9 +8,10 @@ use super::context::Mark;
 use super::details::Did;
 use super::events::Fetched;
 use super::exptime::Life;
-use super::store::ROOM_TRIES;
 use super::unique::Number;
 use super::{Count, Left, McContext, Piece, Reason};
+use crate::context::rewritten_bytes;
+use crate::limits::ROOM_TRIES;
 use crate::outlet::Outlet;
 use dolium_engine::{Event, Found, Key, Kind};
 use dolium_protocol::memcache::{Words, write};
@@ -337,16 +338,8 @@ impl McContext<'_> {
     /// Makes room for another copy of an item, which a change of its form (a first time to live, a
     /// first unique number) takes. A change that finds none after all says so.
     pub(super) fn make_room_to_rewrite(&self, name: &Key<'_>) {
-        /// What a deadline and a unique number can add to a list or a set.
-        const GROWTH_BYTES_MAX: usize = 64;
         if let Some(found) = self.session.peek(self.db, name, self.now) {
-            // The engine knows what comes on top of key and value. With more than these, room would
-            // be made for a larger size of blocks, and the item's own could have none.
-            let bytes = match found.kind {
-                Kind::String => name.bytes().len() + found.len,
-                _ => found.block_bytes + GROWTH_BYTES_MAX,
-            };
-            let _ = self.session.make_room(bytes, self.now);
+            let _ = self.session.make_room(rewritten_bytes(name, &found), self.now);
         }
     }
 }

@@ -4,11 +4,9 @@ use super::details::Did;
 use super::events::Fetched;
 use super::exptime::Life;
 use super::{Count, McContext, Reason, flush, retrieve};
+use crate::limits::ROOM_TRIES;
 use dolium_engine::*;
 use dolium_protocol::memcache::text::StoreVerb;
-
-/// How often a request makes room that others take from it before it gives up.
-pub(super) const ROOM_TRIES: usize = 8;
 
 /// What must be there before.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -6,6 +6,7 @@
 //! ```
 
 use crate::context::Context;
+use crate::limits::ROOM_TRIES;
 use crate::packed::{Bytes, Edit};
 use crate::redis::error::CommandError;
 use crate::redis::string::keeping;
@@ -51,7 +52,7 @@ pub fn open<'s>(
 
 /// Runs a change of a key under its lock. What it brings has room made for it before; if the
 /// collection as a whole has to be made anew and finds none, room is made for that, without the lock,
-/// and the change runs again.
+/// and the change runs again, and so on while others take that room.
 pub fn change<R>(
     ctx: &Context<'_>,
     key: &Key<'_>,
@@ -60,14 +61,18 @@ pub fn change<R>(
 ) -> Result<R, CommandError> {
     ctx.make_room(key.bytes().len() + brings)?;
     let mut guard = ctx.session.write(ctx.client.db, key, ctx.now);
-    match run(&mut guard) {
-        Err(CommandError::Store(StoreError::Full)) => {}
-        done => return done,
+    for _ in 1..ROOM_TRIES {
+        match run(&mut guard) {
+            // Under the locks of EXEC no room can be made.
+            Err(CommandError::Store(StoreError::Full)) if !ctx.client.transaction.running => {}
+            done => return done,
+        }
+        drop(guard);
+        let len = ctx.session.peek(ctx.client.db, key, ctx.now).map_or(0, |found| found.len);
+        ctx.make_room(key.bytes().len() + 2 * (len + brings))?;
+        guard = ctx.session.write(ctx.client.db, key, ctx.now);
     }
-    drop(guard);
-    let len = ctx.session.peek(ctx.client.db, key, ctx.now).map_or(0, |found| found.len);
-    ctx.make_room(key.bytes().len() + 2 * (len + brings))?;
-    run(&mut ctx.session.write(ctx.client.db, key, ctx.now))
+    run(&mut guard)
 }
 
 /// Makes an edit of the collection at a key.

@@ -25,6 +25,8 @@ pub enum CommandError {
     InvalidExpire(&'static str),
     Arity(&'static str),
     Store(StoreError),
+    /// Nothing could go to make room: to try again would not help.
+    NoRoom,
     /// A sentence that only one place says; `ERR ` goes before it.
     Sentence(&'static str),
     /// The same, with words of the client in it.
@@ -69,6 +71,7 @@ impl Display for CommandError {
             E::DbIndex => f.write_str("ERR DB index is out of range"),
             E::InvalidExpire(name) => write!(f, "ERR invalid expire time in '{name}' command"),
             E::Arity(name) => write!(f, "ERR wrong number of arguments for '{name}' command"),
+            E::NoRoom => write!(f, "OOM {}", StoreError::Full),
             E::Store(error @ StoreError::Full) => write!(f, "OOM {error}"),
             E::Store(error) => write!(f, "ERR {error}"),
             E::Sentence(sentence) => write!(f, "ERR {sentence}"),

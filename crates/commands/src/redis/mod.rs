@@ -1,5 +1,6 @@
 //! The Redis commands: one row each, the functions beside their family.
 
+pub(crate) mod again;
 mod bits;
 pub mod error;
 mod expiry;

@@ -121,7 +121,7 @@ fn lock<'s>(
     ctx: &Context<'s>,
     from: Place<'_>,
     to: Place<'_>,
-) -> Result<(Guard<'s>, Option<Found>), StoreError> {
+) -> Result<(Guard<'s>, Option<Found>), CommandError> {
     let len = ctx.session.peek(from.0, &from.1, ctx.now).map_or(0, |found| found.len);
     ctx.make_room(to.1.bytes().len() + len)?;
     let places = [(from.0, from.1.hash()), (to.0, to.1.hash())];

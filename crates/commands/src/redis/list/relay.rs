@@ -53,7 +53,7 @@ pub(super) fn make_room(
 ) -> Result<(), CommandError> {
     let len = |key: &Key<'_>| ctx.session.peek(db, key, ctx.now).map_or(0, |found| found.len);
     let element = len(source).min(ELEMENT_BYTES_EXPECTED);
-    Ok(ctx.make_room(target.bytes().len() + element + len(target).min(ELEMENT_BYTES_EXPECTED))?)
+    ctx.make_room(target.bytes().len() + element + len(target).min(ELEMENT_BYTES_EXPECTED))
 }
 
 /// What one element is taken to need at most, when room is made before it is known.

@@ -1,10 +1,10 @@
 //! PUBLISH and PUBSUB.
 
 use crate::context::Context;
-use crate::redis::error::CommandError;
 use crate::redis::glob::{self, Case};
 use crate::redis::help;
 use crate::redis::row::{Call, Outcome};
+use crate::redis::server::misuse;
 
 pub fn publish(ctx: &mut Context<'_>, call: &Call<'_>) -> Outcome {
     let receivers = ctx.host.publish(call.args.arg(1), call.args.arg(2));
@@ -14,9 +14,7 @@ pub fn publish(ctx: &mut Context<'_>, call: &Call<'_>) -> Outcome {
 
 pub fn channels(ctx: &mut Context<'_>, call: &Call<'_>) -> Outcome {
     if call.args.len() > 3 {
-        return Err(CommandError::Sentence(
-            "unknown subcommand or wrong number of arguments for 'CHANNELS'. Try PUBSUB HELP.",
-        ));
+        return Err(misuse::refused(call));
     }
     let pattern = call.args.get(2);
     let mut chosen: Vec<Vec<u8>> = Vec::new();

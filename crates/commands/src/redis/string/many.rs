@@ -5,7 +5,7 @@ use crate::redis::error::CommandError;
 use crate::redis::number::value;
 use crate::redis::room::Room;
 use crate::redis::row::{Call, Outcome};
-use dolium_engine::{Guard, Key, Put};
+use dolium_engine::{Event, Guard, Key, Put};
 
 pub fn mset(ctx: &mut Context<'_>, call: &Call<'_>) -> Outcome {
     let (keys, mut guard) = lock_all(ctx, call)?;
@@ -18,8 +18,12 @@ pub fn mset(ctx: &mut Context<'_>, call: &Call<'_>) -> Outcome {
 pub fn msetnx(ctx: &mut Context<'_>, call: &Call<'_>) -> Outcome {
     let (keys, mut guard) = lock_all(ctx, call)?;
     let free = keys.iter().all(|key| guard.find(ctx.client.db, key).is_none());
-    if free {
-        put_all(ctx, call, &keys, &mut guard)?;
+    if free && let Err(error) = put_all(ctx, call, &keys, &mut guard) {
+        // Then none of them: by those that are there it would fail for ever.
+        for key in &keys {
+            guard.remove(ctx.client.db, key, Event::Del);
+        }
+        return Err(error);
     }
     drop(guard);
     ctx.reply().int(i64::from(free));
