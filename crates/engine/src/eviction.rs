@@ -32,6 +32,8 @@ const GENERATIONS: u64 = 16;
 const GENERATION_ITEMS_MIN: u64 = 8;
 /// Lines that one call looks at before it takes what it has.
 const LINES_A_TURN: usize = 64 * 63;
+/// Of these, the sample from which the soonest deadline goes.
+const LINES_A_SAMPLE: usize = 64;
 
 impl Engine {
     /// Counts an insert towards the shard's generation, which is returned.
@@ -62,17 +64,23 @@ impl Session {
     pub(crate) fn evict(&self, items: usize, now: Millis) -> usize {
         let engine = self.engine();
         let policy = engine.policy();
-        if policy == Policy::NoEviction {
+        if policy == Policy::NoEviction || items == 0 {
             return 0;
         }
         let view = engine.view();
         let shards = view.shard_count();
         let mut evicted = 0;
         let databases = usize::from(engine.databases());
+        let round = shards * databases;
+        let mut is_hopeless = true;
         // Several rounds: S3-FIFO first takes uses away, then evicts.
-        for turn_count in 0..4 * shards * databases {
+        for turn_count in 0..4 * round {
+            // A whole round in which no shard had anything that may go: nor has one in the next.
+            if turn_count == round && is_hopeless {
+                break;
+            }
             // A whole round without enough: then age is no excuse.
-            let force = turn_count > 2 * shards * databases;
+            let force = turn_count > 2 * round;
             let turn = self.next_eviction_turn();
             let db = Db((turn / shards % databases) as u16);
             let root = view.root_of(db);
@@ -81,7 +89,13 @@ impl Session {
             }
             let number = turn % shards;
             let shard = view.shard_at(root, number);
-            if shard.items() == 0 || !lock::try_acquire(shard.lock()) {
+            // Without this, where no key has a deadline, each write would look at the whole store.
+            let has_any = match policy.only_volatile() {
+                true => shard.ttl_items() > 0,
+                false => shard.items() > 0,
+            };
+            is_hopeless &= !has_any;
+            if !has_any || !lock::try_acquire(shard.lock()) {
                 continue;
             }
             let mut guard = Guard::adopt(self, shard, now);
@@ -120,6 +134,10 @@ impl Session {
         let mut evicted = 0;
         let mut soonest: Option<(Millis, Segment<'s>, usize, usize)> = None;
         for looked in 0..LINES_A_TURN {
+            // A sample for the soonest deadline; else until the share is reached.
+            if evicted >= share || soonest.is_some() && looked > LINES_A_SAMPLE {
+                break;
+            }
             if !(1..LINES).contains(&line) {
                 line = 1;
             }
@@ -128,6 +146,11 @@ impl Session {
                 hand.come_around(generation);
             }
             let segment = target.shard.segment(directory, index);
+            // In one stride: where few keys have a deadline, the hand would seldom come to one.
+            if policy.only_volatile() && segment.ttl_items() == 0 {
+                (index, line) = (segment.span().end_in(directory), 1);
+                continue;
+            }
             for slot in 0..SLOTS {
                 if evicted >= share {
                     break;
@@ -141,9 +164,7 @@ impl Session {
                     continue;
                 }
                 let out = match policy {
-                    Policy::AllKeysRandom | Policy::VolatileRandom => {
-                        self.next_eviction_turn() & 3 == 0
-                    }
+                    Policy::AllKeysRandom | Policy::VolatileRandom => self.next_eviction_toss(),
                     Policy::VolatileTtl => {
                         let item = self.item_in(segment, line, slot);
                         let due = item.deadline();
@@ -180,10 +201,6 @@ impl Session {
             if line == LINES {
                 line = 1;
                 index = segment.span().end_in(directory);
-            }
-            // A sample of 64 lines for the soonest deadline; else until the share is reached.
-            if evicted >= share || soonest.is_some() && looked >= 64 {
-                break;
             }
         }
         if let Some((_, segment, line, slot)) = soonest {
@@ -233,3 +250,6 @@ impl Session {
         guard.take_out(target, &key, &Spot { segment, line, slot, item }, event);
     }
 }
+
+#[cfg(all(test, not(any(miri, loom, shuttle))))]
+mod tests;

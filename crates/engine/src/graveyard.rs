@@ -1,7 +1,8 @@
 //! What FLUSHDB left behind: whole directories of items that nobody can reach any more.
 //!
 //! Flushing is one store per shard; giving the blocks back is done here, a few segments at a time,
-//! by maintenance or by a writer that is out of memory.
+//! by maintenance or by a writer that is out of memory. One does it at a time; a writer that cannot
+//! do without waits for who is at it, for a while.
 
 use crate::engine::Engine;
 use crate::guard::Target;
@@ -11,7 +12,14 @@ use crate::index::segment::{LINES, SEGMENT_BYTES, Segment};
 use crate::index::shard::Shard;
 use crate::item::Item;
 use crate::session::Session;
+use crate::sync::atomics::yield_turn;
+use std::ops::Range;
 use std::sync::TryLockError;
+
+/// Segments that a writer gives back before it looks whether it has room.
+const SEGMENTS_A_ROUND: usize = 128;
+/// For so many turns one command waits for who gives memory back: ten milliseconds or so.
+pub(crate) const BUSY_TURNS_MAX: usize = 20_000;
 
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Buried {
@@ -24,6 +32,16 @@ pub(crate) struct Buried {
     next: usize,
 }
 
+/// How far giving back has come.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Reclaimed {
+    /// Somebody else is at it, or a cut reads here: there may be more.
+    Busy,
+    More,
+    /// Nothing is left.
+    Done,
+}
+
 impl Engine {
     /// Takes over a directory that no shard names any more.
     pub(crate) fn bury(&self, target: &Target<'_>, directory: DirectoryWord) {
@@ -31,13 +49,16 @@ impl Engine {
         self.graveyard().lock().expect("no holder panics").push(buried);
     }
 
-    /// Gives back the blocks of up to `segments` segments. True: there are more.
-    pub(crate) fn reclaim(&self, session: &Session, segments: usize) -> bool {
+    /// Gives back the blocks of up to `segments` segments.
+    pub(crate) fn reclaim(&self, session: &Session, segments: usize) -> Reclaimed {
         session.free_ended_leases();
-        // Somebody else is at it, or a cut reads here: there is nothing to do for this caller.
-        let Ok(mut graveyard) = self.graveyard().try_lock() else { return false };
+        let mut graveyard = match self.graveyard().try_lock() {
+            Ok(graveyard) => graveyard,
+            Err(TryLockError::WouldBlock) => return Reclaimed::Busy,
+            Err(TryLockError::Poisoned(_)) => panic!("no holder panics"),
+        };
         for _ in 0..segments {
-            let Some(buried) = graveyard.last_mut() else { return false };
+            let Some(buried) = graveyard.last_mut() else { return Reclaimed::Done };
             if buried.next >= buried.directory.entries() {
                 let directory = buried.directory;
                 session.give_index((directory.at() / 8) as u32, directory.bytes());
@@ -62,7 +83,10 @@ impl Engine {
             }
             session.give_index(segment.reference(), SEGMENT_BYTES);
         }
-        !graveyard.is_empty()
+        match graveyard.is_empty() {
+            true => Reclaimed::Done,
+            false => Reclaimed::More,
+        }
     }
 
     /// Visits the segments that were buried during the running cut until `visit` says false. `None`: somebody is at it;
@@ -92,5 +116,77 @@ impl Engine {
     fn buried_segment(&self, directory: DirectoryWord, index: usize) -> Segment<'_> {
         // The shard's control block takes no part: the directory is given.
         Shard { words: self.mem(), at: 0 }.segment(directory, index)
+    }
+}
+
+impl Session {
+    /// Gives flushed memory back for who needs `bytes`, or lets others run while one of them does, for as
+    /// many `turns` as are left. True: there may be room now.
+    pub(crate) fn reclaim_for(&self, bytes: usize, turns: &mut Range<usize>) -> bool {
+        let mut has_waited = false;
+        loop {
+            match self.engine().reclaim(self, SEGMENTS_A_ROUND) {
+                Reclaimed::More => return true,
+                // Who was at it has made some.
+                Reclaimed::Done => return has_waited,
+                Reclaimed::Busy if turns.next().is_none() => return false,
+                Reclaimed::Busy => yield_turn(),
+            }
+            has_waited = true;
+            if self.has_room(bytes) {
+                return true;
+            }
+        }
+    }
+}
+
+#[cfg(all(test, not(any(miri, loom, shuttle))))]
+mod tests {
+    use super::{BUSY_TURNS_MAX, yield_turn};
+    use crate::verbs::*;
+    use crate::{Engine, EngineOptions};
+    use std::sync::Barrier;
+
+    const DB: Db = Db(0);
+    const BYTES: usize = (1 << 20) - 250;
+    const NOW: Millis = 1;
+
+    /// After FLUSHALL of a full store a writer that came while another thread gave the memory back took
+    /// that for "there is none", and its value was refused in a store without a single key.
+    #[test]
+    fn who_needs_flushed_memory_waits_for_who_gives_it_back() {
+        for policy in [Policy::NoEviction, Policy::AllKeysLru] {
+            let engine = Engine::create(EngineOptions { max_bytes: 1 << 30, ..Default::default() })
+                .expect("an arena");
+            engine.set_max_memory(66 << 20);
+            let session = engine.session().expect("a slot");
+            for number in 0.. {
+                let name = format!("key {number}");
+                let key = engine.key(name.as_bytes());
+                let put = Put::plain(Value::Bytes(&[7; BYTES]));
+                if session.make_room(BYTES, NOW).is_err()
+                    || session.write(DB, &key, NOW).put(DB, &key, &put).is_err()
+                {
+                    break;
+                }
+            }
+            session.write_all(NOW).flush(DB);
+            engine.set_policy(policy);
+            let held = engine.graveyard().lock().expect("no holder panics");
+            let outcome = session.make_room(BYTES, NOW);
+            assert_eq!(outcome, Err(StoreError::Full), "{policy:?}: the wait has an end");
+            drop(held);
+            let is_held = Barrier::new(2);
+            std::thread::scope(|scope| {
+                scope.spawn(|| {
+                    let _held = engine.graveyard().lock().expect("no holder panics");
+                    is_held.wait();
+                    (0..BUSY_TURNS_MAX / 4).for_each(|_| yield_turn());
+                });
+                is_held.wait();
+                assert_eq!(session.make_room(BYTES, NOW), Ok(()), "{policy:?}");
+            });
+            assert_eq!(engine.verify(), Ok(()));
+        }
     }
 }

@@ -15,6 +15,7 @@ use crate::index::bucket::META_FREQUENCY;
 use crate::index::read::{Hit, View};
 use crate::index::typical::TypicalBytes;
 use crate::lease::{LEASED_BYTES_MIN, Slots};
+use crate::maintenance::ExpiryPlace;
 use crate::packed::Packed;
 use crate::sync::atomics::AtomicBool;
 use crate::sync::lock;
@@ -31,12 +32,15 @@ pub struct Session {
     transaction: RefCell<Option<Several>>,
     in_transaction: Cell<bool>,
     eviction_turn: Cell<usize>,
+    eviction_toss: Cell<usize>,
     typical_bytes: TypicalBytes,
     /// The value that has been received for the item that is about to be stored.
     offered: RefCell<Option<Incoming>>,
     hazard_slots: Slots,
     /// Bytes in use at the last maintenance, and how much is committed ahead.
     pub(crate) growth: Cell<(u64, u64)>,
+    /// Where expiry had no more time.
+    pub(crate) expiry_place: Cell<ExpiryPlace>,
 }
 
 impl Session {
@@ -48,10 +52,12 @@ impl Session {
             transaction: RefCell::new(None),
             in_transaction: Cell::new(false),
             eviction_turn: Cell::new(0),
+            eviction_toss: Cell::new(0),
             typical_bytes: TypicalBytes::default(),
             offered: RefCell::new(None),
             hazard_slots: Slots::default(),
             growth: Cell::new((0, 0)),
+            expiry_place: Cell::default(),
         })
     }
 
@@ -398,5 +404,13 @@ impl Session {
         let turn = self.eviction_turn.get().wrapping_add(1);
         self.eviction_turn.set(turn);
         turn
+    }
+
+    /// True every fourth time: what the random policies toss for an item. It has a counter of its own:
+    /// tossed with the turns, which choose the shard, an item fell in every fourth shard alone.
+    pub(crate) fn next_eviction_toss(&self) -> bool {
+        let toss = self.eviction_toss.get().wrapping_add(1);
+        self.eviction_toss.set(toss);
+        toss.is_multiple_of(4)
     }
 }

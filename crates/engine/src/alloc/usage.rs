@@ -47,6 +47,12 @@ impl Usage {
         let pages: u64 = self.classes.iter().map(|class| class.page_bytes()).sum();
         self.committed.saturating_sub(pages + self.large_bytes + self.free_bytes)
     }
+
+    /// Bytes of all blocks there are, in use or free: without what pages cannot use at their end.
+    pub fn block_bytes(&self) -> u64 {
+        let blocks = self.classes.iter().map(|class| class.blocks * u64::from(class.size));
+        blocks.sum::<u64>() + self.large_bytes
+    }
 }
 
 impl ClassUsage {

@@ -1,6 +1,7 @@
 //! Room for what is about to be written: what `maxmemory` allows, and what to do when it is used up.
 
 use crate::alloc::{BLOCK_MAX, PageKind, block_bytes};
+use crate::graveyard::BUSY_TURNS_MAX;
 use crate::index::segment::SEGMENT_BYTES;
 use crate::session::Session;
 use crate::sync::atomics::yield_turn;
@@ -27,8 +28,6 @@ const ITEMS_ABOVE_LIMIT: usize = 64;
 const ROUNDS_MAX: usize = 4_000;
 /// Of these, the first that try to do without eviction.
 const ROUNDS_WITHOUT_LOSS: usize = 8;
-/// Segments of flushed databases given back in one round.
-const RECLAIM_SEGMENTS: usize = 128;
 /// How often one command waits for what others are moving, and for how many turns: ten milliseconds
 /// or so, where moving a megabyte takes one.
 const WAITS_MAX: usize = 8;
@@ -130,12 +129,13 @@ impl Session {
         let average = (arena.committed() / stored).max(1) as usize;
         let is_few = stored <= FEW_ITEMS;
         let items = match is_few {
-            // Where each one counts, no more go than must.
-            true => bytes.div_ceil(average),
+            // Where each one counts, no more go than must; for no bytes one.
+            true => bytes.div_ceil(average).max(1),
             // A large value needs many small ones gone.
             false => (bytes / 64).clamp(16, 4096),
         };
         let mut waits = 0..WAITS_MAX;
+        let mut busy_turns = 0..BUSY_TURNS_MAX;
         for round in 0..ROUNDS_MAX {
             if self.has_room(bytes) {
                 return Ok(());
@@ -145,7 +145,7 @@ impl Session {
                 break;
             }
             let items = if is_above { items.max(ITEMS_ABOVE_LIMIT) } else { items };
-            if engine.reclaim(self, RECLAIM_SEGMENTS) {
+            if self.reclaim_for(bytes, &mut busy_turns) {
                 continue;
             }
             engine.allocator().release_empty_extents(RESERVE_BYTES);
