@@ -11,6 +11,9 @@
  * Link with -ldolium. Reads look at the server's memory and make no system call; every other
  * command goes through dolium_execute. A store may be used by any number of threads. What a
  * failed call has to say is in dolium_error_message(), for the calling thread.
+ *
+ * A process that forks after attaching: the child may read through the store, but dolium_execute
+ * fails there until it has called dolium_attach itself. So do attach in each worker.
  */
 
 #ifndef DOLIUM_H
@@ -228,7 +231,8 @@ dolium_status dolium_scan(const dolium_store *store,
 
 /*
  Has the server execute a command: `count` words, such as SET, key, value. With DOLIUM_OK `*reply`
- is its reply, which may itself be an error; it has to be freed.
+ is its reply, which may itself be an error; it has to be freed. Otherwise `*reply` is NULL.
+ In a child that was forked after attaching it fails: attach again there.
 
  # Safety
  `store` must be live, `words` point to `count` pieces of readable bytes, and `reply` to a pointer.

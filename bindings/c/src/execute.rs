@@ -61,7 +61,8 @@ impl From<Value> for dolium_reply {
 }
 
 /// Has the server execute a command: `count` words, such as SET, key, value. With DOLIUM_OK `*reply`
-/// is its reply, which may itself be an error; it has to be freed.
+/// is its reply, which may itself be an error; it has to be freed. Otherwise `*reply` is NULL.
+/// In a child that was forked after attaching it fails: attach again there.
 ///
 /// # Safety
 /// `store` must be live, `words` point to `count` pieces of readable bytes, and `reply` to a pointer.
@@ -72,6 +73,12 @@ pub unsafe extern "C" fn dolium_execute(
     count: usize,
     reply: *mut *mut dolium_reply,
 ) -> dolium_status {
+    if reply.is_null() {
+        return note(&"dolium_execute needs a place for the reply");
+    }
+    // Callers free what they find there, whatever is returned.
+    // SAFETY: a pointer of the caller's, as promised.
+    unsafe { reply.write(std::ptr::null_mut()) };
     // SAFETY: a live store as the caller promises.
     let Some(store) = (unsafe { store.as_ref() }) else { return note(&"the store is NULL") };
     // SAFETY: pieces as the caller promises.

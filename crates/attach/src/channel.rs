@@ -3,6 +3,7 @@
 use crate::error::Error;
 use crate::limits::{BUFFER_KEPT, RECEIVE_BYTES, SLEEP_MAX};
 use crate::patience::Patience;
+use crate::standing::Standing;
 use dolium_engine::ring::{RingEnd, RingMemory, RingPlan};
 use dolium_protocol::Parse;
 use dolium_protocol::resp::reply::{self, SkipState};
@@ -37,8 +38,7 @@ pub struct Channel {
     patience: Patience,
     request: Vec<u8>,
     input: Vec<u8>,
-    /// The database that the server has selected for this client, if known.
-    db: Option<u16>,
+    standing: Standing,
     /// The server is gone, or the replies are no longer in step.
     is_broken: bool,
 }
@@ -52,31 +52,34 @@ impl Channel {
             patience: Patience::new(std::thread::available_parallelism().map_or(1, usize::from)),
             request: Vec::new(),
             input: Vec::new(),
-            db: Some(0),
+            standing: Standing::new(),
             is_broken: false,
         })
     }
 
     /// Has a command executed in a database.
     pub fn execute(&mut self, db: u16, args: &[&[u8]]) -> Result<Value, Error> {
-        let is = |name: &str| args.first().is_some_and(|a| a.eq_ignore_ascii_case(name.as_bytes()));
-        if let Some(name) = NO_PAIR.into_iter().find(|name| is(name)) {
-            return Err(Error::NotARequest(name));
+        // The server does not answer an empty request, and who waits for it waits for ever.
+        let name = *args.first().ok_or(Error::NoCommand)?;
+        let is = |other: &str| name.eq_ignore_ascii_case(other.as_bytes());
+        if let Some(refused) = NO_PAIR.into_iter().find(|other| is(other)) {
+            return Err(Error::NotARequest(refused));
         }
         if is("CLIENT") && args.get(1).is_some_and(|a| a.eq_ignore_ascii_case(b"REPLY")) {
             return Err(Error::NotARequest("CLIENT REPLY"));
         }
-        if self.db != Some(db) {
+        if self.standing.needs_select(db, name)? {
             let reply = self.ask(&[b"SELECT", db.to_string().as_bytes()])?;
-            if let Some(text) = reply.as_error() {
-                return Err(Error::Command(String::from_utf8_lossy(text).into_owned()));
-            }
-            self.db = Some(db);
+            self.standing.note_select(db, &reply)?;
         }
-        if ["SELECT", "RESET", "EXEC"].into_iter().any(is) {
-            self.db = None;
-        }
-        self.ask(args)
+        let reply = self.ask(args)?;
+        self.standing.note(db, name, &reply);
+        Ok(reply)
+    }
+
+    /// A transaction of this process is being queued: a command gets no answer of its own.
+    pub fn is_in_multi(&self) -> bool {
+        self.standing.is_in_multi()
     }
 
     fn ask(&mut self, args: &[&[u8]]) -> Result<Value, Error> {

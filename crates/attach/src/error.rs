@@ -24,8 +24,17 @@ pub enum Error {
     ServerGone,
     /// The arena was opened without a server, so no command can be executed.
     NoServer,
-    /// Writers won against this read too often, and no server is there to ask.
+    /// Writers won against this read too often, and the server could not be asked for it.
     Contended,
+    /// This process is a child of the one that attached.
+    Forked,
+    /// A transaction is being queued through a handle of another database.
+    OtherTransaction {
+        open: u16,
+        asked: u16,
+    },
+    /// A command without a word.
+    NoCommand,
     /// The key is there, but holds no string.
     WrongType,
     /// The store has fewer databases.
@@ -65,8 +74,22 @@ impl std::fmt::Display for Error {
                 f.write_str("this arena was opened without a server, which commands need")
             }
             Error::Contended => f.write_str(
-                "this key is written to faster than it can be read, and there is no server to ask",
+                "what is to be read is written to faster than that, and the server could not be \
+                 asked: it is gone, there was none, it has no such question, or a MULTI of this \
+                 process is open; try again",
             ),
+            Error::Forked => f.write_str(
+                "this process was forked after attaching: attach again in the child, which may \
+                 read but not execute commands through its parent's ring",
+            ),
+            Error::OtherTransaction { open, asked } => write!(
+                f,
+                "a MULTI of this process is open in database {open}, and would take in this \
+                 command for database {asked}: EXEC or DISCARD it first, or attach once more"
+            ),
+            Error::NoCommand => {
+                f.write_str("a command has at least one word, its name; none was given")
+            }
             Error::WrongType => f.write_str(
                 "the key holds no string: `type` says what, and `execute` runs the commands for it",
             ),

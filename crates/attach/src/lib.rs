@@ -16,6 +16,7 @@
 //! # Ok::<(), dolium_attach::Error>(())
 //! ```
 
+mod ask;
 mod channel;
 mod clock;
 mod connect;
@@ -23,6 +24,7 @@ mod error;
 pub mod limits;
 mod patience;
 mod socket;
+mod standing;
 mod statistics;
 mod store;
 

@@ -16,5 +16,5 @@ pub const SLEEP_MAX: Duration = Duration::from_secs(1);
 pub const RECEIVE_BYTES: usize = 256 << 10;
 /// Buffers larger than this are given back after use.
 pub const BUFFER_KEPT: usize = 1 << 20;
-/// Rounds of attempts at a read that the server cannot be asked for.
+/// Rounds of attempts at what is known of a key, until the server is asked for it.
 pub const PEEK_ATTEMPTS: usize = 100;

@@ -50,13 +50,16 @@ impl<S: Read + Write> Socket<S> {
 
     /// Has the server execute a command that answers once.
     pub fn execute(&mut self, args: &[&[u8]]) -> Result<Value, Error> {
+        if args.is_empty() {
+            return Err(Error::NoCommand);
+        }
         self.request.clear();
         self.queue(args);
         self.flush()?;
         self.reply()
     }
 
-    /// Adds a command to those that [`Socket::flush`] sends.
+    /// Adds a command to those that [`Socket::flush`] sends. One without a word gets no reply.
     pub fn queue(&mut self, args: &[&[u8]]) {
         let mut writer = RespWriter::new(&mut self.request, Version::V2);
         writer.array(args.len());

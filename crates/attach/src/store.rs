@@ -10,7 +10,7 @@ use dolium_protocol::resp::Value;
 use std::mem::MaybeUninit;
 use std::os::fd::OwnedFd;
 use std::path::Path;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// How long a key has to live.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -22,6 +22,10 @@ pub enum Ttl {
 
 /// An attached store, seen through one of its databases. Clones share the mapping and the ring,
 /// and any number of threads may use one.
+///
+/// A process that forks (a server with workers, say) had better attach in its children: a child
+/// reads on in what its parent has mapped, but [`Store::execute`] fails there, since two processes
+/// in one ring would read each other's replies.
 #[derive(Clone, Debug)]
 pub struct Store {
     shared: Arc<Shared>,
@@ -34,6 +38,9 @@ struct Shared {
     reader: Reader,
     channel: Option<Mutex<Channel>>,
     server_pid: Option<u64>,
+    /// The process that attached. Beside the lock and not behind it: another thread of the parent may
+    /// have held it at the fork, and then nobody in the child ever gives it back.
+    own_pid: u32,
 }
 
 impl Store {
@@ -54,7 +61,8 @@ impl Store {
     fn new(reader: Reader, channel: Option<Mutex<Channel>>, server_pid: Option<u64>) -> Store {
         // The first look at the clock finds the vDSO, which may take system calls; reads do not.
         Clock::System.now();
-        let shared = Arc::new(Shared { reader, channel, server_pid });
+        let own_pid = std::process::id();
+        let shared = Arc::new(Shared { reader, channel, server_pid, own_pid });
         Store { shared, db: Db(0), clock: Clock::System }
     }
 
@@ -176,29 +184,42 @@ impl Store {
     }
 
     pub fn exists(&self, key: &[u8]) -> Result<bool, Error> {
-        Ok(self.peek(key)?.is_some())
+        match self.peek(key) {
+            Err(Error::Contended) => self.asked_whether_exists(key),
+            found => Ok(found?.is_some()),
+        }
     }
 
     pub fn ttl(&self, key: &[u8]) -> Result<Ttl, Error> {
         let now = self.clock.now();
-        Ok(match self.peek(key)? {
+        let deadline = match self.peek(key) {
+            // The server knows what is due by its clock alone, and this store may have another.
+            Err(Error::Contended) => {
+                self.asked_for_deadline(key)?.filter(|due| *due == NEVER || *due > now)
+            }
+            found => found?.map(|found| found.deadline),
+        };
+        Ok(match deadline {
             None => Ttl::NoKey,
-            Some(found) if found.deadline == NEVER => Ttl::Never,
-            Some(found) => Ttl::Millis(found.deadline.saturating_sub(now)),
+            Some(NEVER) => Ttl::Never,
+            Some(deadline) => Ttl::Millis(deadline.saturating_sub(now)),
         })
     }
 
     /// The data type of a key; `None`: no such key.
     pub fn kind(&self, key: &[u8]) -> Result<Option<Kind>, Error> {
-        Ok(self.peek(key)?.map(|found| found.kind))
+        match self.peek(key) {
+            Err(Error::Contended) => self.asked_for_kind(key),
+            found => Ok(found?.map(|found| found.kind)),
+        }
     }
 
-    /// What there is to know of a key but its value.
+    /// What there is to know of a key but its value. The server has no command that says all of it,
+    /// so this alone of the reads of a key may end as [`Error::Contended`] although it runs.
     pub fn peek(&self, key: &[u8]) -> Result<Option<Found>, Error> {
         let reader = &self.shared.reader;
         let key = reader.key(key);
-        // The server cannot be asked for this in one command. A reader that lost a thousand times
-        // has not lost for ever.
+        // A reader that lost a thousand times has not lost for ever.
         for _ in 0..PEEK_ATTEMPTS {
             if let Ok(found) = reader.peek(self.db, &key, self.clock.now()) {
                 return Ok(found);
@@ -222,28 +243,23 @@ impl Store {
     }
 
     /// Has the server execute a command: any one that answers once. A WATCH or MULTI is of the
-    /// attached process, not of a thread or clone.
+    /// attached process, not of a thread or clone: while it is open, handles of other databases are
+    /// refused, and a read that would have to ask the server fails as [`Error::Contended`].
     pub fn execute(&self, args: &[&[u8]]) -> Result<Value, Error> {
-        let channel = self.shared.channel.as_ref().ok_or(Error::NoServer)?;
-        let mut channel = channel.lock().unwrap_or_else(PoisonError::into_inner);
-        channel.execute(self.db.0, args)
+        self.channel()?.execute(self.db.0, args)
     }
 
-    /// The server has locks, and so does not lose against writers.
-    #[cold]
-    fn asked_for(&self, key: &[u8]) -> Result<Option<Vec<u8>>, Error> {
-        match self.execute(&[b"GET", key]) {
-            Ok(Value::Null) => Ok(None),
-            Ok(Value::Bulk(bytes)) => Ok(Some(bytes)),
-            Ok(value) => {
-                let text = value.as_error().unwrap_or(b"the server's answer is no value");
-                if text.starts_with(b"WRONGTYPE") {
-                    return Err(Error::WrongType);
-                }
-                Err(Error::Command(String::from_utf8_lossy(text).into_owned()))
-            }
-            Err(Error::NoServer | Error::ServerGone) => Err(Error::Contended),
-            Err(error) => Err(error),
+    /// The ring, for a moment of its own.
+    pub(crate) fn channel(&self) -> Result<MutexGuard<'_, Channel>, Error> {
+        let channel = self.shared.channel.as_ref().ok_or(Error::NoServer)?;
+        if std::process::id() != self.shared.own_pid {
+            return Err(Error::Forked);
         }
+        Ok(channel.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// Its database.
+    pub(crate) fn number(&self) -> u16 {
+        self.db.0
     }
 }

@@ -122,6 +122,10 @@ impl Drop for Mapping {
 pub fn create_file(len: u64) -> io::Result<File> {
     let fd =
         rustix::fs::memfd_create("dolium-arena", MemfdFlags::CLOEXEC | MemfdFlags::ALLOW_SEALING)?;
+    // Read by its owner, no more. A memfd is born with mode 0777, and whoever holds a descriptor for
+    // reading could open it again for writing by way of /proc/self/fd. This descriptor stays as it
+    // was opened. A seal against future writing would be stronger, and forbid punching holes too.
+    rustix::fs::fchmod(&fd, Mode::RUSR)?;
     rustix::fs::ftruncate(&fd, len)?;
     rustix::fs::fcntl_add_seals(&fd, SealFlags::SHRINK | SealFlags::GROW | SealFlags::SEAL)?;
     Ok(fd)
@@ -151,5 +155,38 @@ pub fn release(fd: BorrowedFd<'_>, offset: u64, len: u64) -> io::Result<()> {
             Err(rustix::io::Errno::INTR) => {}
             outcome => return Ok(outcome?),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::os::fd::AsFd;
+
+    /// The file had mode 0777: a reader opened its read-only descriptor once more, by way of
+    /// /proc/self/fd, and could write into everybody's data.
+    #[test]
+    fn a_descriptor_for_reading_does_not_open_one_for_writing() {
+        let len = 1 << 20;
+        let file = create_file(len).unwrap();
+        let handed = reopen_read_only(file.as_fd()).unwrap();
+        let mode = Mode::from_raw_mode(rustix::fs::fstat(&handed).unwrap().st_mode);
+        assert_eq!(mode, Mode::RUSR);
+        let path = format!("/proc/self/fd/{}", handed.as_raw_fd());
+        let opened = rustix::fs::open(path, OFlags::RDWR | OFlags::CLOEXEC, Mode::empty());
+        match opened {
+            Err(error) => assert_eq!(error, rustix::io::Errno::ACCESS),
+            // No mode stops root.
+            Ok(_) => assert!(rustix::process::geteuid().is_root()),
+        }
+        // The owner's descriptor does all that it did, and can be opened for reading again.
+        commit(file.as_fd(), 0, len).unwrap();
+        assert_eq!(rustix::io::pwrite(&file, b"salve", 0), Ok(5));
+        let mut read = [0; 5];
+        assert_eq!(rustix::io::pread(&handed, &mut read, 0), Ok(5));
+        assert_eq!(&read, b"salve");
+        release(file.as_fd(), 0, len).unwrap();
+        assert!(rustix::io::pwrite(&handed, b"vale", 0).is_err());
+        drop(reopen_read_only(file.as_fd()).unwrap());
     }
 }

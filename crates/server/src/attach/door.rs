@@ -12,6 +12,7 @@ use crate::transport::Transport;
 use dolium_engine::ring::RingMemory;
 use dolium_engine::ring::hello::{self, HELLO_BYTES, Refusal, Welcome};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::io::Errno;
 use rustix::net::{
     RecvFlags, SendAncillaryBuffer, SendAncillaryMessage, SendFlags, SocketFlags, sockopt,
 };
@@ -21,7 +22,7 @@ use std::os::fd::{AsFd, OwnedFd};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// The attach socket, open.
 pub struct AttachDoor {
@@ -73,14 +74,28 @@ impl AttachDoor {
     /// Lets clients in until the server stops.
     pub fn run(mut self, server: &Server) {
         let look = Timespec { tv_sec: 0, tv_nsec: ATTACH_STOP_LOOK_MS * 1_000_000 };
+        let mut is_short = false;
         while !server.is_stopping() {
             let mut fds = [PollFd::new(&self.listener.socket, PollFlags::IN)];
             if poll(&mut fds, Some(&look)) != Ok(1) {
                 continue;
             }
             match rustix::net::accept_with(&self.listener.socket, SocketFlags::CLOEXEC) {
-                Ok(socket) => self.admit(server, socket),
-                Err(error) => tracing::debug!(%error, "nobody came in at the attach socket"),
+                Ok(socket) => {
+                    is_short = false;
+                    self.admit(server, socket);
+                }
+                // Who knocked has gone again.
+                Err(Errno::AGAIN | Errno::INTR | Errno::CONNABORTED) => {}
+                // No descriptor or no memory is left. Who knocked stands there still, so the next
+                // poll would come back at once, and this thread would take a core to itself.
+                Err(error) => {
+                    if !is_short {
+                        tracing::warn!(%error, "nobody can attach for a moment");
+                    }
+                    is_short = true;
+                    std::thread::sleep(Duration::from_nanos(look.tv_nsec as u64));
+                }
             }
         }
     }
@@ -92,17 +107,9 @@ impl AttachDoor {
     }
 
     fn introduce(&mut self, server: &Server, socket: OwnedFd) -> io::Result<()> {
-        let wait = Some(Duration::from_millis(ATTACH_HELLO_WAIT_MS));
-        sockopt::set_socket_timeout(&socket, sockopt::Timeout::Recv, wait)?;
-        sockopt::set_socket_timeout(&socket, sockopt::Timeout::Send, wait)?;
-        let mut bytes = [0; HELLO_BYTES];
-        let mut filled = 0;
-        while filled < HELLO_BYTES {
-            match rustix::net::recv(&socket, &mut bytes[filled..], RecvFlags::empty())?.0 {
-                0 => return Err(io::ErrorKind::UnexpectedEof.into()),
-                n => filled += n,
-            }
-        }
+        let wait = Duration::from_millis(ATTACH_HELLO_WAIT_MS);
+        sockopt::set_socket_timeout(&socket, sockopt::Timeout::Send, Some(wait))?;
+        let bytes = hear_hello(&socket, wait)?;
         let Some(hello) = hello::check_hello(&bytes) else {
             return Err(io::Error::new(io::ErrorKind::InvalidData, "not a hello"));
         };
@@ -159,6 +166,29 @@ impl AttachDoor {
     }
 }
 
+/// Takes in a hello, for which all of its bytes have `wait` together: were it for each of them, one
+/// client that sends them singly would keep all others before the door for seconds.
+fn hear_hello(socket: &OwnedFd, wait: Duration) -> io::Result<[u8; HELLO_BYTES]> {
+    let deadline = Instant::now() + wait;
+    let mut bytes = [0; HELLO_BYTES];
+    let mut filled = 0;
+    while filled < HELLO_BYTES {
+        let left = deadline.saturating_duration_since(Instant::now());
+        if left.is_zero() {
+            return Err(io::ErrorKind::TimedOut.into());
+        }
+        sockopt::set_socket_timeout(socket, sockopt::Timeout::Recv, Some(left))?;
+        match rustix::net::recv(socket, &mut bytes[filled..], RecvFlags::empty()) {
+            Ok((0, _)) => return Err(io::ErrorKind::UnexpectedEof.into()),
+            Ok((n, _)) => filled += n,
+            // Out of time, or about to be: the deadline says which.
+            Err(Errno::AGAIN | Errno::INTR) => {}
+            Err(error) => return Err(error.into()),
+        }
+    }
+    Ok(bytes)
+}
+
 fn say(socket: &OwnedFd, welcome: Welcome, fds: &[std::os::fd::BorrowedFd<'_>]) -> io::Result<()> {
     let bytes = welcome.encode();
     let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(2))];
@@ -172,4 +202,33 @@ fn say(socket: &OwnedFd, welcome: Welcome, fds: &[std::os::fd::BorrowedFd<'_>]) 
         return Err(io::ErrorKind::WriteZero.into());
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rustix::net::{AddressFamily, SocketType, socketpair};
+
+    /// Each byte had the whole time for itself, and meanwhile nobody else came in.
+    #[test]
+    fn a_hello_in_single_bytes_has_no_more_time_than_one_in_a_piece() {
+        let (family, kind) = (AddressFamily::UNIX, SocketType::STREAM);
+        let (ours, theirs) = socketpair(family, kind, SocketFlags::CLOEXEC, None).unwrap();
+        let wait = Duration::from_millis(100);
+        std::thread::scope(|scope| {
+            scope.spawn(|| {
+                for byte in hello::hello() {
+                    std::thread::sleep(wait / 4);
+                    if rustix::net::send(&theirs, &[byte], SendFlags::NOSIGNAL).is_err() {
+                        break;
+                    }
+                }
+            });
+            let heard = hear_hello(&ours, wait);
+            assert_eq!(heard.unwrap_err().kind(), io::ErrorKind::TimedOut);
+        });
+        let (ours, theirs) = socketpair(family, kind, SocketFlags::CLOEXEC, None).unwrap();
+        rustix::net::send(&theirs, &hello::hello(), SendFlags::NOSIGNAL).unwrap();
+        assert_eq!(hear_hello(&ours, Duration::from_secs(20)).unwrap(), hello::hello());
+    }
 }
