@@ -39,7 +39,7 @@ fn no_message_comes_behind_the_end_of_a_subscription() {
     ] {
         let mut subscriber = house.client();
         subscriber.ask(&format!("{enter}\r\n"), &format!("*3\r\n{entered}\r\n:1\r\n"));
-        pauser.ask("CLIENT PAUSE 100 ALL\r\n", "+OK\r\n");
+        pauser.ask("CLIENT PAUSE 1000 ALL\r\n", "+OK\r\n");
         speaker.send(b"PUBLISH n m\r\n");
         subscriber.send(format!("{leave}\r\n").as_bytes());
         speaker.expect(":1\r\n");

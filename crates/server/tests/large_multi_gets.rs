@@ -263,3 +263,30 @@ fn who_stops_ends_the_reply() {
     client.expect("END\r\n");
     assert_eq!(client.take_all(), b"");
 }
+
+/// What stood behind a `get` that is answered in pieces was answered before its last piece, where a large
+/// request at the end of the same segment waited for room in the buffers' budget.
+#[test]
+fn replies_keep_their_order_before_a_request_that_waits_for_room() {
+    const HELD: usize = 600_000;
+    const ADDED: usize = 40_000;
+    let (house, _) = house(&["client-buffers-max 1mb"]);
+    let mut holder = house.client();
+    holder.send(format!("*3\r\n$3\r\nSET\r\n$1\r\nb\r\n${HELD}\r\n").as_bytes());
+    let begun = Instant::now();
+    while house.running.server.buffers.reserved() == 0 {
+        assert!(begun.elapsed() < Duration::from_secs(10), "it is granted room");
+        std::thread::sleep(Duration::from_millis(1));
+    }
+    let mut client = house.client_of(Door::Memcached);
+    let gets = format!("get {}\r\nget k7\r\n", names(0..KEYS));
+    client.send(format!("{gets}append k1 0 0 {ADDED}\r\nbegun").as_bytes());
+    expect_items(&mut client, 0..KEYS);
+    client.expect("END\r\n");
+    expect_items(&mut client, 7..8);
+    client.expect("END\r\n");
+    holder.send("z".repeat(HELD).as_bytes());
+    holder.ask("\r\n", "+OK\r\n");
+    client.send("z".repeat(ADDED - "begun".len()).as_bytes());
+    client.ask("\r\n", "STORED\r\n");
+}

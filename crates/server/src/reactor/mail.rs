@@ -107,14 +107,14 @@ impl Reactor {
                 connection.closing = Closing::Now;
                 self.doomed.push(token);
             } else if connection.reserved > 0
-                && matches!(connection.hold, Hold::No | Hold::Output)
+                && matches!(connection.hold, Hold::No | Hold::Output | Hold::Wait)
                 && idle > LARGE_REQUEST_STALL_MS
                 && self.server.buffers.has_waiting()
             {
                 tracing::warn!(
                     client = connection.client.id,
                     addr = connection.client.addr,
-                    "closed: it announced a large request, stopped sending it or reading, and others wait"
+                    "closed: it announced a large request, did not send it or read, and others wait"
                 );
                 connection.closing = Closing::Now;
                 self.doomed.push(token);

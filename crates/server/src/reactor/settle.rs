@@ -177,6 +177,8 @@ impl Reactor {
             budget,
             "closed: clients' buffers passed client-buffers-max and its were the largest"
         );
+        // As in `Host::kill_clients`: what is pushed meanwhile is not for it.
+        self.server.waiting.leave(card.id);
         if card.thread == self.thread {
             if let Some(connection) = self.slab.get(card.token) {
                 connection.closing = Closing::Now;

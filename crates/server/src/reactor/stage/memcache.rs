@@ -66,10 +66,10 @@ impl Stage<'_> {
             }
             let Some(left) = left else { break };
             // It may be any number of keys: others have their turns between.
-            if connection.hold == Hold::No && connection.moved >= PIECES_TURN_BYTES {
+            if !connection.hold.stops_requests() && connection.moved >= PIECES_TURN_BYTES {
                 connection.hold = Hold::Output;
             }
-            if connection.hold != Hold::No || connection.is_closing() {
+            if connection.hold.stops_requests() || connection.is_closing() {
                 return self.hold_back(connection, &left.request(line));
             }
             flow = memcache_commands::go_on(&mut self.memcache_context(connection), line, left);

@@ -224,13 +224,19 @@ impl Stage<'_> {
                 return;
             }
             // Its head has been refused already, and the body is not waited for.
-            http::Parsed::Incomplete { .. } => match http::head(bytes, &mut state) {
-                Some(request) => {
-                    connection.is_refused_unread = true;
-                    request
+            http::Parsed::Incomplete { .. } => {
+                connection.is_refused_unread = true;
+                connection.closing = Closing::AfterOutput;
+                match http::head(bytes, &mut state) {
+                    Some(request)
+                        if http_commands::refuses(self.session, self.server, &request) =>
+                    {
+                        request
+                    }
+                    // The password has changed since: the body that would now be stored is not here.
+                    _ => return,
                 }
-                None => return,
-            },
+            }
         };
         let mut context = HttpContext {
             session: self.session,
@@ -328,7 +334,7 @@ impl Stage<'_> {
             // Little is kept of what can be asked for again, so more may be tried than of other values.
             let is_little = moved < LOANS_SEND_FULL_BYTES;
             connection.appetite = if is_little { Appetite::Small } else { Appetite::Unknown };
-            if connection.hold == Hold::No {
+            if !connection.hold.stops_requests() {
                 connection.hold = Hold::Output;
             }
             return dropped.map(|dropped| dropped.again);
@@ -341,7 +347,7 @@ impl Stage<'_> {
             // reason stays held for that: those who end it look for just that.
             Sent::Partly if lent > 0 || connection.unsent() > portion.unsent => {
                 portion.lent = portion.lent.min(LOANS_SEND_FULL_BYTES);
-                if connection.hold == Hold::No {
+                if !connection.hold.stops_requests() {
                     connection.hold = Hold::Output;
                 }
             }
