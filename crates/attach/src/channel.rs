@@ -68,6 +68,10 @@ impl Channel {
         if is("CLIENT") && args.get(1).is_some_and(|a| a.eq_ignore_ascii_case(b"REPLY")) {
             return Err(Error::NotARequest("CLIENT REPLY"));
         }
+        // Whose transaction it was matters to nobody any more.
+        if self.is_broken {
+            return Err(Error::ServerGone);
+        }
         if self.standing.needs_select(db, name)? {
             let reply = self.ask(&[b"SELECT", db.to_string().as_bytes()])?;
             self.standing.note_select(db, &reply)?;

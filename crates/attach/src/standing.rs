@@ -67,8 +67,9 @@ impl Standing {
         if is(name, "MULTI") && is_ok(reply) {
             self.multi = Some(db);
         }
-        if ["EXEC", "DISCARD", "RESET"].into_iter().any(|other| is(name, other)) && has_ended(reply)
-        {
+        let may_end =
+            is(name, "EXEC") || END_A_TRANSACTION.into_iter().any(|other| is(name, other));
+        if may_end && has_ended(reply) {
             self.multi = None;
         }
     }
@@ -82,7 +83,8 @@ fn is_ok(reply: &Value) -> bool {
     matches!(reply, Value::Simple(text) if text == b"OK")
 }
 
-/// Is there no transaction any more? One that was refused (with a word too many, say) goes on.
+/// Is there no transaction any more? It goes on where its end was refused, as DISCARD with a word too many
+/// is; an EXEC that is refused ends it, and says so.
 fn has_ended(reply: &Value) -> bool {
     reply
         .as_error()
@@ -137,7 +139,7 @@ mod tests {
         // The caller's own SELECT is part of it, and runs with EXEC: nothing is put between.
         standing.note(0, b"SELECT", &simple("QUEUED"));
         assert!(!standing.needs_select(0, b"SET").unwrap());
-        standing.note(0, b"EXEC", &error("ERR wrong number of arguments for 'exec' command"));
+        standing.note(0, b"DISCARD", &error("ERR wrong number of arguments for 'discard' command"));
         assert!(standing.is_in_multi());
         standing.note(0, b"EXEC", &Value::Array(Vec::new()));
         assert!(!standing.is_in_multi());
@@ -149,6 +151,7 @@ mod tests {
         for (name, reply) in [
             ("EXEC", Value::Null),
             ("EXEC", error("EXECABORT Transaction discarded because of previous errors.")),
+            ("QUIT", simple("OK")),
             ("exec", error("ERR EXEC without MULTI")),
             ("DISCARD", simple("OK")),
             ("reset", simple("RESET")),

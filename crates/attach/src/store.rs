@@ -214,8 +214,9 @@ impl Store {
         }
     }
 
-    /// What there is to know of a key but its value. The server has no command that says all of it,
-    /// so this alone of the reads of a key may end as [`Error::Contended`] although it runs.
+    /// What there is to know of a key but its value. The server has no command that says all of it, so
+    /// this may end as [`Error::Contended`] although it runs; the other reads of a key do only while a
+    /// transaction of this process is being queued.
     pub fn peek(&self, key: &[u8]) -> Result<Option<Found>, Error> {
         let reader = &self.shared.reader;
         let key = reader.key(key);

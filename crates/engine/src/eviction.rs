@@ -75,8 +75,9 @@ impl Session {
         let mut is_hopeless = true;
         // Several rounds: S3-FIFO first takes uses away, then evicts.
         for turn_count in 0..4 * round {
-            // A whole round in which no shard had anything that may go: nor has one in the next.
-            if turn_count == round && is_hopeless {
+            // Two whole rounds in which no shard had anything that may go: nor has one in the next. After
+            // one, SWAPDB may have had the hand come to the empty ones alone.
+            if turn_count == 2 * round && is_hopeless {
                 break;
             }
             // A whole round without enough: then age is no excuse.

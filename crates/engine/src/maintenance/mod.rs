@@ -34,7 +34,7 @@ const RECLAIM_SEGMENTS: usize = 32;
 const AHEAD_BYTES_MAX: u64 = 64 << 20;
 /// Least of it worth a system call while something grows.
 const AHEAD_BYTES_MIN: u64 = 1 << 20;
-/// Compaction begins when more than this share of the blocks' pages lies unused: one in so many.
+/// Compaction begins when more than this share of the blocks lies unused: one in so many.
 const WASTE_ONE_IN: u64 = 12;
 /// And when it is worth the trouble at all.
 const WASTE_BYTES_MIN: u64 = 1 << 20;
@@ -50,15 +50,16 @@ impl Session {
         // First what a writer would otherwise have to do itself.
         let growing = self.commit_ahead(&mut work, &go_on);
         let mut expired = self.expire(now, &expiry_goes_on);
+        let mut reclaimed = Reclaimed::Done;
         while go_on() {
-            let reclaimed = self.engine().reclaim(self, RECLAIM_SEGMENTS);
-            work.more = reclaimed != Reclaimed::Done;
+            reclaimed = self.engine().reclaim(self, RECLAIM_SEGMENTS);
             if reclaimed != Reclaimed::More {
                 break;
             }
         }
+        work.more = reclaimed != Reclaimed::Done;
         // Not while flushed memory is still coming back: nothing has to go or to move for it.
-        if !work.more {
+        if reclaimed != Reclaimed::More {
             self.evict_ahead(now, &mut work, &go_on);
             self.compact(now, growing, &mut work, &go_on);
         }
