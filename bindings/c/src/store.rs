@@ -1,7 +1,7 @@
 //! Attaching, detaching, and which database.
 
 use crate::error::note;
-use dolium_attach::{Store, default_path};
+use dolium_attach::Store;
 use std::ffi::{CStr, OsStr, c_char};
 use std::os::unix::ffi::OsStrExt;
 use std::path::PathBuf;
@@ -36,14 +36,12 @@ fn hand_out(store: Result<Store, dolium_attach::Error>) -> *mut dolium_store {
 /// `path` must be NULL or a string that ends with a zero byte.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn dolium_attach(path: *const c_char) -> *mut dolium_store {
-    let path = if path.is_null() {
-        default_path()
-    } else {
-        // SAFETY: not null, and a string as the caller promises.
-        let path = unsafe { CStr::from_ptr(path) };
-        PathBuf::from(OsStr::from_bytes(path.to_bytes()))
-    };
-    hand_out(Store::attach(path))
+    if path.is_null() {
+        return hand_out(Store::attach_usual());
+    }
+    // SAFETY: not null, and a string as the caller promises.
+    let path = unsafe { CStr::from_ptr(path) };
+    hand_out(Store::attach(PathBuf::from(OsStr::from_bytes(path.to_bytes()))))
 }
 
 /// The same store through another database; NULL if there is none of that number. Both have to be

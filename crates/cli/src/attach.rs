@@ -5,18 +5,30 @@ mod show;
 pub mod top;
 
 use clap::Args;
-use dolium_attach::{Error, Socket, Store, Value, default_path};
+use dolium_attach::{Error, Socket, Store, Value};
 use std::io::{IsTerminal, Write};
 use std::net::TcpStream;
+use std::os::unix::ffi::OsStrExt;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-/// Where the server is.
+/// How the reply to AUTH begins where there is no password.
+const NO_PASSWORD: &[u8] = b"ERR AUTH <password> called without any password configured";
+
+/// Where the server's memory is: all that who only looks at it has to know.
 #[derive(Args, Debug)]
 pub struct Place {
-    /// The server's attach-socket; without it, where a server of this user has it
+    /// The server's attach-socket; without it, where a server of this user has it: dolium.attach in
+    /// XDG_RUNTIME_DIR, or /tmp/dolium-UID.attach
     #[arg(long, value_name = "PATH")]
     attach_socket: Option<PathBuf>,
+}
+
+/// Where the keys are, and who is asked for them if the memory cannot be reached.
+#[derive(Args, Debug)]
+struct Target {
+    #[command(flatten)]
+    place: Place,
     /// The logical database
     #[arg(short = 'n', long, value_name = "NUMBER", default_value_t = 0)]
     db: u16,
@@ -30,7 +42,7 @@ pub struct GetArguments {
     /// The key
     name: String,
     #[command(flatten)]
-    place: Place,
+    target: Target,
 }
 
 #[derive(Args, Debug)]
@@ -40,13 +52,13 @@ pub struct SetArguments {
     /// Its new value
     value: String,
     #[command(flatten)]
-    place: Place,
+    target: Target,
 }
 
 #[derive(Args, Debug)]
 pub struct ExecArguments {
     #[command(flatten)]
-    place: Place,
+    target: Target,
     /// The command and its arguments: dolium exec INCR visits
     #[arg(value_names = ["COMMAND", "ARGUMENT"], required = true, trailing_var_arg = true)]
     #[arg(allow_hyphen_values = true)]
@@ -55,8 +67,16 @@ pub struct ExecArguments {
 
 impl Place {
     pub fn attach(&self) -> Result<Store, Error> {
-        let path = self.attach_socket.clone().unwrap_or_else(default_path);
-        Store::attach(path)?.db(self.db)
+        match &self.attach_socket {
+            Some(path) => Store::attach(path),
+            None => Store::attach_usual(),
+        }
+    }
+}
+
+impl Target {
+    fn attach(&self) -> Result<Store, Error> {
+        self.place.attach()?.db(self.db)
     }
 
     /// Executes a command attached, or else over the socket, with a note.
@@ -66,11 +86,7 @@ impl Place {
             Err(why) if is_elsewhere(&why) => return self.ask(&why, words),
             Err(error) => return Err(error.to_string()),
         };
-        if let Some(login) = login() {
-            let words: Vec<&[u8]> = login.iter().map(Vec::as_slice).collect();
-            let reply = store.execute(&words).map_err(|error| error.to_string())?;
-            refused(&reply)?;
-        }
+        log_in(|words| store.execute(words).map_err(|error| error.to_string()))?;
         store.execute(words).map_err(|error| error.to_string())
     }
 
@@ -82,10 +98,7 @@ impl Place {
         let mut socket: Socket<TcpStream> =
             Socket::tcp(&self.server).map_err(|error| both(&error))?;
         eprintln!("note: {why}\nnote: {} is asked instead", self.server);
-        if let Some(login) = login() {
-            let words: Vec<&[u8]> = login.iter().map(Vec::as_slice).collect();
-            refused(&socket.execute(&words).map_err(|e| both(&e))?)?;
-        }
+        log_in(|words| socket.execute(words).map_err(|e| both(&e)))?;
         if self.db != 0 {
             let db = self.db.to_string();
             refused(&socket.execute(&[b"SELECT", db.as_bytes()]).map_err(|e| both(&e))?)?;
@@ -100,10 +113,17 @@ fn is_elsewhere(why: &Error) -> bool {
     matches!(why, Error::Connect { .. } | Error::NotDolium { .. } | Error::Refused(_))
 }
 
-/// What to say first to a server that has a password.
-fn login() -> Option<[Vec<u8>; 2]> {
-    let password = std::env::var_os("DOLIUM_PASSWORD")?;
-    Some([b"AUTH".to_vec(), std::os::unix::ffi::OsStringExt::into_vec(password)])
+/// Says the password first, if there is one to say. A server that has none is no reason to stop:
+/// who has several servers sets the variable once for all of them.
+fn log_in(ask: impl FnOnce(&[&[u8]]) -> Result<Value, String>) -> Result<(), String> {
+    let Some(password) = std::env::var_os("DOLIUM_PASSWORD") else { return Ok(()) };
+    let words: [&[u8]; 2] = [b"AUTH", password.as_bytes()];
+    let reply = ask(&words)?;
+    if reply.as_error().is_some_and(|text| text.starts_with(NO_PASSWORD)) {
+        eprintln!("note: DOLIUM_PASSWORD was not needed: the server has no password");
+        return Ok(());
+    }
+    refused(&reply)
 }
 
 /// A reply that is an error, as the reason that it gives.
@@ -114,7 +134,7 @@ fn refused(reply: &Value) -> Result<(), String> {
 /// `dolium get NAME`: the value and a line end; exit status 1 if there is no such key.
 pub fn get(arguments: &GetArguments) -> ExitCode {
     let name = arguments.name.as_bytes();
-    let value = match arguments.place.attach() {
+    let value = match arguments.target.attach() {
         Ok(store) => store.get(name).map_err(|error| match error {
             Error::WrongType => format!(
                 "the key holds no string: `dolium exec TYPE {}` says what it is, and `dolium exec` \
@@ -124,7 +144,7 @@ pub fn get(arguments: &GetArguments) -> ExitCode {
             error => error.to_string(),
         }),
         Err(why) if !is_elsewhere(&why) => Err(why.to_string()),
-        Err(why) => match arguments.place.ask(&why, &[b"GET", name]) {
+        Err(why) => match arguments.target.ask(&why, &[b"GET", name]) {
             Ok(Value::Null) => Ok(None),
             Ok(reply) => match (reply.as_error(), reply.as_bytes()) {
                 (None, Some(bytes)) => Ok(Some(bytes.to_vec())),
@@ -146,13 +166,13 @@ pub fn get(arguments: &GetArguments) -> ExitCode {
 /// `dolium set NAME VALUE`.
 pub fn set(arguments: &SetArguments) -> ExitCode {
     let words = [b"SET", arguments.name.as_bytes(), arguments.value.as_bytes()];
-    answer(arguments.place.execute(&words))
+    answer(arguments.target.execute(&words))
 }
 
 /// `dolium exec COMMAND ...`: any command, its reply as redis-cli shows it.
 pub fn exec(arguments: &ExecArguments) -> ExitCode {
     let words: Vec<&[u8]> = arguments.words.iter().map(|word| word.as_bytes()).collect();
-    answer(arguments.place.execute(&words))
+    answer(arguments.target.execute(&words))
 }
 
 fn answer(reply: Result<Value, String>) -> ExitCode {

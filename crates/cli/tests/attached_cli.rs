@@ -67,6 +67,19 @@ fn top_shows_counters_and_percentiles() {
     assert!(changes.trim_end().ends_with("10"), "{changes}");
 }
 
+/// They were shown in the help of both, taken, and without any effect.
+#[test]
+fn who_only_looks_at_the_memory_takes_no_database_and_no_server() {
+    let served = Served::start(&[]);
+    for verb in ["top", "check"] {
+        for option in [["--db", "1"], ["--server", "127.0.0.1:1"]] {
+            let refused = served.dolium(&[&[verb][..], &option[..]].concat());
+            assert_eq!(refused.status.code(), Some(2), "{verb} {option:?}");
+            assert!(err(&refused).contains("unexpected argument"), "{}", err(&refused));
+        }
+    }
+}
+
 #[test]
 fn check_finds_a_sound_arena_sound() {
     let served = Served::start(&[]);

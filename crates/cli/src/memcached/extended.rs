@@ -115,6 +115,10 @@ fn one(options: &mut Options, name: &str, value: Option<&str>) -> Result<(), Ref
         "no_maxconns_fast" => {
             options.notice("-o no_maxconns_fast: connections beyond -c are refused, not kept");
         }
+        "sock_cookie_id" => {
+            // As Memcached: whatever the value is, it is no reason not to start.
+            options.notice("-o sock_cookie_id: sockets get no mark for firewalls; go by the port");
+        }
         "drop_privileges" | "no_drop_privileges" | "relaxed_privileges" => {}
         "redis_port" => options.redis_port = port(whole()?)?,
         "http_port" => options.http_port = port(whole()?)?,

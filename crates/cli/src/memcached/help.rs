@@ -16,12 +16,12 @@ const USAGE: &str = "\
 -m, --memory-limit=<num>  item memory in megabytes (default: 64)
 -M, --disable-evictions   return error on memory exhausted instead of evicting
 -c, --conn-limit=<num>    max simultaneous connections (default: 1024)
--k, --lock-memory         lock down all paged memory
+-k, --lock-memory         lock down memory, each page when it is first used
 -v, --verbose             verbose (print errors and warnings), -vv and -vvv more
 -h, --help                print this help and exit
 -i, --license             print the license and exit
 -V, --version             print version and exit
--P, --pidfile=<file>      save PID in <file>, only used with -d option
+-P, --pidfile=<file>      save PID in <file>; with -d it is removed at the end
 -f, --slab-growth-factor=<num>  accepted; memory is not kept in slabs
 -n, --slab-min-size=<bytes>     accepted; memory is not kept in slabs
 -L, --enable-largepages   accepted; large pages are used without being asked

@@ -86,7 +86,11 @@ fn serve(words: &[String], mut options: Options) -> Result<(), Refused> {
         StartFailure::Door(_) => Refused::system(format!("failed to listen: {failure}")),
         _ => Refused::plain(failure.to_string()),
     })?;
-    if let Some(path) = pid_file.as_ref().filter(|_| options.daemon) {
+    if options.lock_memory {
+        process::lock_memory();
+    }
+    // With -d or without it, as in Memcached; only whether it is taken away depends on that.
+    if let Some(path) = &pid_file {
         process::write_pid(path);
     }
     stop_on_signals(&running).map_err(|e| Refused::system(format!("signals: {e}")))?;

@@ -2,6 +2,7 @@
 
 use super::options::Options;
 use super::{NO_USER, Refused};
+use rustix::mm::MlockAllFlags;
 use rustix::process::{Gid, Resource, Rlimit, Uid, getrlimit, setrlimit};
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -36,13 +37,17 @@ pub fn prepare(options: &Options) -> Result<(), Refused> {
     if options.core_files {
         allow_core_files()?;
     }
-    if options.lock_memory {
-        let flags = rustix::mm::MlockAllFlags::CURRENT | rustix::mm::MlockAllFlags::FUTURE;
-        if let Err(error) = rustix::mm::mlockall(flags) {
-            eprintln!("warning: -k invalid, mlockall() failed: {error}");
-        }
-    }
     change_user(options.user.as_deref())
+}
+
+/// Keeps what is touched from being swapped out; when the server has started, and page by page. The
+/// arena is mapped at its largest from the start, and the system would make all of its pages if
+/// mappings were locked whole. Failure is told and is no reason not to serve, as in Memcached.
+pub fn lock_memory() {
+    let flags = MlockAllFlags::CURRENT | MlockAllFlags::FUTURE | MlockAllFlags::ONFAULT;
+    if let Err(error) = rustix::mm::mlockall(flags) {
+        eprintln!("warning: -k invalid, mlockall() failed: {error}");
+    }
 }
 
 fn allow_core_files() -> Result<(), Refused> {
