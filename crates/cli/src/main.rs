@@ -6,6 +6,7 @@ mod lab;
 mod lab_attached;
 mod memcached;
 mod serve;
+mod supervisor;
 mod tour;
 
 use clap::{Parser, Subcommand};
@@ -18,7 +19,8 @@ use std::process::ExitCode;
     about = "One memory on one machine, for Redis and Memcached clients, the web and local programs.",
     max_term_width = 100,
     after_help = "Without a subcommand, dolium serves: dolium --port 7000 is dolium serve --port 7000, and \
-                  dolium my.conf is dolium serve my.conf.\n\
+                  dolium my.conf is dolium serve my.conf; dolium serve --help says how directives are \
+                  written.\n\
                   DOLIUM_PASSWORD is the password for set, exec and get where commands need one."
 )]
 struct Command {
@@ -63,6 +65,12 @@ fn main() -> ExitCode {
     let mut words: Vec<String> = std::env::args().collect();
     if words.get(1).is_some_and(|word| serve::is_directive(word) || serve::is_file(word)) {
         words.insert(1, "serve".into());
+    }
+    // Behind a directive it would be taken for another one, and none is called help.
+    let is_for_serve = words.get(1).is_some_and(|word| word == "serve");
+    if is_for_serve && words.iter().any(|word| word == "--help") {
+        words.truncate(2);
+        words.push("--help".into());
     }
     match Command::parse_from(words).what {
         None => serve::run(&serve::Arguments::default()),

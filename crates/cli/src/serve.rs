@@ -1,6 +1,7 @@
 //! `dolium serve`: starts the server, says how to reach it, waits for its end.
 
 use crate::heap::HEAP;
+use crate::supervisor::Supervisor;
 use clap::Args;
 use dolium_server::listener::{Address, Door};
 use dolium_server::{Running, read_config};
@@ -9,7 +10,15 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::path::PathBuf;
 use std::process::ExitCode;
 
+const HOW_DIRECTIVES_ARE_WRITTEN: &str = "\
+Directives are those of redis.conf, and some of Dolium's own:
+  dolium serve --port 7000 --maxmemory 1gb --bind 127.0.0.1 ::1
+  dolium serve dolium.conf               a file: a directive a line, as in maxmemory 1gb
+  dolium serve dolium.conf --port 7000   the command line counts after the file
+docs/configuration.md lists them all; CONFIG GET * shows a server's.";
+
 #[derive(Args, Default)]
+#[command(after_help = HOW_DIRECTIVES_ARE_WRITTEN)]
 pub struct Arguments {
     /// A configuration file in redis.conf's syntax, then any directive: --port 7000 --maxmemory 1gb
     #[arg(
@@ -50,16 +59,23 @@ pub fn run(arguments: &Arguments) -> ExitCode {
         eprintln!("dolium: signals cannot be watched: {error}");
         return ExitCode::FAILURE;
     }
+    let supervisor = Supervisor::of(&running.server.config);
+    // First: standard output may be a pipe that nobody reads for now.
+    supervisor.tell("READY=1");
     say_ready(&running);
     running.wait();
+    supervisor.tell("STOPPING=1");
     ExitCode::SUCCESS
 }
 
 fn stop_on_signals(running: &Running) -> std::io::Result<()> {
     let server = running.server.clone();
-    dolium_server::signals::on_end(move |signal| {
-        tracing::info!(signal, "stopping");
-        server.stop();
+    dolium_server::signals::on_end(move |signal| match signal {
+        "SIGHUP" => dolium_server::logging::reopen(),
+        _ => {
+            tracing::info!(signal, "stopping");
+            server.stop();
+        }
     })
 }
 

@@ -1,7 +1,8 @@
 //! The thread that works when nobody asks: expiry, memory ahead of need, pauses, statistics.
 //!
 //! ```text
-//!   every 1 s       idle clients, rates, peak memory, the free heap back to the system when few ask
+//!   every 1 s       idle clients, rates, peak memory, the free heap back to the system when few ask,
+//!                   the log file, if its path names another one by now
 //!   every 1/hz s    maintenance, at most a quarter of the time between
 //!   every 5 ms      the same while memory grows fast or work is left over
 //!   now and then    a huge page in place of small ones: the first ones soon, further ones a thousandth of
@@ -176,7 +177,8 @@ impl Rates {
         }
     }
 
-    /// Once a second: what was counted since becomes a rate, and threads look at their clients.
+    /// Once a second: what was counted since becomes a rate, threads look at their clients, and the
+    /// log at its file.
     fn sample(&mut self, server: &Server) {
         let ms = self.since.ms();
         if ms < 1000 {
@@ -199,6 +201,7 @@ impl Rates {
             }
         }
         *self = now;
+        crate::logging::follow();
         if !server.clients.is_empty() {
             server.post_all(|| Mail::Tick);
         }

@@ -64,7 +64,8 @@ impl From<ConfigFailure> for StartFailure {
     }
 }
 
-/// Reads the file, if one is named, and then the directives of the command line.
+/// Reads the file, if one is named, and then the directives of the command line. Changes to `dir`,
+/// if it is given.
 pub fn read_config(path: Option<&Path>, directives: &[String]) -> Result<Config, ConfigFailure> {
     let mut lines = Vec::new();
     let mut config = Config::new();
@@ -74,6 +75,7 @@ pub fn read_config(path: Option<&Path>, directives: &[String]) -> Result<Config,
     }
     lines.extend(file::from_arguments(directives)?);
     config.load(&lines)?;
+    config.enter_dir(&lines)?;
     Ok(config)
 }
 

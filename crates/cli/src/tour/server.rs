@@ -3,6 +3,7 @@
 use super::{KEYS, VALUE_BYTES};
 use dolium_attach::{Socket, Store};
 use dolium_lab::stores::free_port;
+use std::io::Write;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
@@ -77,7 +78,8 @@ impl Private {
         let caught = dolium_server::signals::on_end(move |_| {
             theirs.is_interrupted.store(true, Relaxed);
             theirs.clear();
-            println!();
+            // The terminal may be gone.
+            let _ = writeln!(std::io::stdout());
             std::process::exit(130);
         });
         caught.map_err(|e| said("catching Ctrl-C", e))?;

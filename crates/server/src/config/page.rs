@@ -16,6 +16,10 @@ pub fn page() -> String {
          was changed back into the file. Files may `include` others. `dolium memcached` takes Memcached's \
          options: [memcached.md](memcached.md).\n\n\
          Bytes may have a unit: `k`, `m`, `g` count by thousands, `kb`, `mb`, `gb` by 1024.\n\n\
+         What is not true of the server is refused, after all lines were read: a file for Redis that says \
+         `daemonize yes`, as Debian's does, starts with `--supervised systemd --daemonize no` behind it. \
+         SIGTERM and SIGINT end the server; SIGHUP opens the log file anew and ends nothing, so that a \
+         closed terminal does not take the data away.\n\n\
          ## Directives\n\n\
          | Directive | Default | Values | What it does | CONFIG SET |\n\
          |---|---|---|---|---|\n",

@@ -49,7 +49,7 @@ pub static DIRECTIVES: &[Directive] = &[
     row("unixsocketperm", Kind::Octal, "0").fixed().help("Permissions of the Unix socket."),
     row("attach-socket", Kind::Text, "auto")
         .fixed()
-        .help("Where local processes attach; auto: a path for this user; empty: nowhere."),
+        .help("Where local processes attach; auto: dolium.attach in XDG_RUNTIME_DIR, or without that /tmp/dolium-UID.attach (clients without a path look at both); empty: nowhere."),
     row("attach-socket-perm", Kind::Octal, "600")
         .fixed()
         .help("Permissions of the attach socket: who may connect to it may read everything."),
@@ -107,11 +107,14 @@ pub static DIRECTIVES: &[Directive] = &[
     row("latency-tracking-info-percentiles", Kind::Percentiles, "50 99 99.9").help("Which percentiles of them INFO shows."),
     row("notify-keyspace-events", Kind::Notify, "").help("Which changes are published: letters as in Redis; empty: none."),
     row("loglevel", Kind::Choice(LEVELS), "notice").help("How much is logged."),
-    row("logfile", Kind::Text, "").fixed().help("Where it is logged; empty: standard error."),
+    row("logfile", Kind::Text, "").fixed().help("Where it is logged; empty: standard error. A file that was renamed or deleted is opened anew within a second, and at SIGHUP."),
     row("log-format", Kind::Choice(&["text", "json"]), "text").fixed().help("Lines of text, or one JSON object a line."),
     // ---- process ----
     row("pidfile", Kind::Text, "").fixed().help("A file for the process id, there while the server runs; empty: none."),
-    row("dir", Kind::Text, "").help("The working directory."),
+    row("dir", Kind::Text, "").help("The working directory: relative paths of other directives start there."),
+    row("supervised", Kind::Choice(&["no", "auto", "systemd", "upstart"]), "no")
+        .fixed()
+        .help("`systemd`: tell it when the server is ready and when it stops; `auto`: if it asks for that (NOTIFY_SOCKET is set). `upstart` tells nobody."),
     // ---- refused: only the value that promises nothing is taken ----
     refused("aclfile", Kind::Text, "").fixed(),
     refused("appendonly", Kind::Bool, "no"),
@@ -152,7 +155,6 @@ pub static DIRECTIVES: &[Directive] = &[
     kept("always-show-logo", Kind::Bool, "no").fixed(),
     kept("crash-log-enabled", Kind::Bool, "yes"),
     kept("crash-memcheck-enabled", Kind::Bool, "yes"),
-    kept("supervised", Kind::Choice(&["no", "auto", "systemd", "upstart"]), "no").fixed(),
     kept("shutdown-timeout", int(0, I32), "10"),
     kept("shutdown-on-sigint", Kind::ShutdownWays, "default"),
     kept("shutdown-on-sigterm", Kind::ShutdownWays, "default"),
