@@ -112,8 +112,12 @@ impl LogFile {
         }
     }
 
-    /// After a failure the old file is written on.
+    /// After a failure the old file is written on. A pipe is no file that is rotated, and to open one that
+    /// nobody reads would take until somebody does.
     fn reopen(&self) -> io::Result<()> {
+        if std::fs::metadata(&self.path).is_ok_and(|named| !named.is_file()) {
+            return Ok(());
+        }
         let file = append_to(&self.path)?;
         *self.lock() = file;
         Ok(())

@@ -268,9 +268,10 @@ fn who_stops_ends_the_reply() {
 /// request at the end of the same segment waited for room in the buffers' budget.
 #[test]
 fn replies_keep_their_order_before_a_request_that_waits_for_room() {
-    const HELD: usize = 600_000;
+    // More than the half, so that nothing is left of it; and of the other half enough for both clients.
+    const HELD: usize = 2_200_000;
     const ADDED: usize = 40_000;
-    let (house, _) = house(&["client-buffers-max 1mb"]);
+    let (house, _) = house(&["client-buffers-max 4mb"]);
     let mut holder = house.client();
     holder.send(format!("*3\r\n$3\r\nSET\r\n$1\r\nb\r\n${HELD}\r\n").as_bytes());
     let begun = Instant::now();

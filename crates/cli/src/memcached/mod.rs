@@ -19,6 +19,7 @@ use crate::heap::HEAP;
 use dolium_server::memcached::accounts::Accounts;
 use dolium_server::{Running, StartFailure, read_config};
 use options::Options;
+use std::io::Write;
 use std::process::ExitCode;
 
 /// As in sysexits.h, which Memcached follows.
@@ -96,7 +97,10 @@ fn serve(words: &[String], mut options: Options) -> Result<(), Refused> {
     stop_on_signals(&running).map_err(|e| Refused::system(format!("signals: {e}")))?;
     running.wait();
     match running.keep_items() {
-        Ok(Some(items)) => eprintln!("{items} items are kept for the next start"),
+        Ok(Some(items)) => {
+            // As with signals, the terminal may be gone.
+            let _ = writeln!(std::io::stderr(), "{items} items are kept for the next start");
+        }
         Ok(None) => {}
         Err(error) => return Err(Refused::plain(format!("the items could not be kept: {error}"))),
     }
@@ -136,7 +140,8 @@ fn stop_on_signals(running: &Running) -> std::io::Result<()> {
                 }
             }
             _ => {
-                eprintln!("Signal handled: {signal}.");
+                // The terminal may be gone.
+                let _ = writeln!(std::io::stderr(), "Signal handled: {signal}.");
                 server.memcached.keep.store(signal == "SIGUSR1", Relaxed);
                 server.stop();
             }

@@ -17,8 +17,8 @@ pub fn unknown(name: &str) -> String {
 
 fn nearest(name: &str) -> Option<&'static str> {
     let given = letters(name);
-    // Of a name of two letters, two others are another name.
-    let most = EDITS_MAX.min(given.len() / 2);
+    // Of a name of four letters, two others are another name: `host` is not `port`.
+    let most = EDITS_MAX.min(given.len() / 3);
     let names = DIRECTIVES.iter().flat_map(|d| [d.name, d.alias]).filter(|name| !name.is_empty());
     let near = names.map(|known| (edits(&given, &letters(known)), known));
     let near = near.filter(|(edits, _)| *edits <= most).min_by_key(|(edits, _)| *edits);
@@ -31,19 +31,25 @@ fn letters(name: &str) -> Vec<u8> {
     letters.map(|byte| byte.to_ascii_lowercase()).collect()
 }
 
-/// How many letters are to be put in, left out or exchanged to make one name of the other.
+/// How many letters are to be put in, left out, exchanged, or swapped with the next one, to make one name
+/// of the other (optimal string alignment).
 fn edits(from: &[u8], to: &[u8]) -> usize {
-    // For the letters of `from` so far: the edits that lead to each beginning of `to`.
-    let mut row: Vec<usize> = (0..=to.len()).collect();
-    for (i, a) in from.iter().enumerate() {
-        let mut diagonal = std::mem::replace(&mut row[0], i + 1);
-        for (j, b) in to.iter().enumerate() {
-            let exchanged = diagonal + usize::from(a != b);
-            diagonal = row[j + 1];
-            row[j + 1] = exchanged.min(diagonal + 1).min(row[j] + 1);
+    // The edits that lead from each beginning of `from` to each of `to`.
+    let mut table = vec![vec![0; to.len() + 1]; from.len() + 1];
+    for i in 0..=from.len() {
+        for j in 0..=to.len() {
+            let mut fewest = if i == 0 || j == 0 { i + j } else { usize::MAX };
+            if i > 0 && j > 0 {
+                let exchanged = table[i - 1][j - 1] + usize::from(from[i - 1] != to[j - 1]);
+                fewest = exchanged.min(table[i - 1][j] + 1).min(table[i][j - 1] + 1);
+            }
+            if i > 1 && j > 1 && from[i - 2..i] == [to[j - 1], to[j - 2]] {
+                fewest = fewest.min(table[i - 2][j - 2] + 1);
+            }
+            table[i][j] = fewest;
         }
     }
-    row[to.len()]
+    table[from.len()][to.len()]
 }
 
 #[cfg(test)]
@@ -61,6 +67,7 @@ mod tests {
             ("hash-max-ziplist-valu", "hash-max-ziplist-value"),
             ("h", ""),
             ("xy", ""),
+            ("host", ""),
             ("loadmodule", ""),
             ("rename-command", ""),
             ("", ""),
@@ -76,7 +83,7 @@ mod tests {
 
     #[test]
     fn edits_are_the_fewest() {
-        for (a, b, n) in [("", "", 0), ("", "abc", 3), ("kitten", "sitting", 3), ("ab", "ba", 2)] {
+        for (a, b, n) in [("", "", 0), ("", "abc", 3), ("kitten", "sitting", 3), ("ab", "ba", 1)] {
             assert_eq!(edits(a.as_bytes(), b.as_bytes()), n, "{a} {b}");
             assert_eq!(edits(b.as_bytes(), a.as_bytes()), n, "{b} {a}");
         }
