@@ -54,6 +54,13 @@ impl Context<'_> {
         self.session.engine().key(bytes)
     }
 
+    /// What is known of a key, counted as a hit or a miss. It is no use of the key.
+    pub fn look(&self, key: &Key<'_>) -> Option<Found> {
+        let found = self.session.peek(self.client.db, key, self.now);
+        self.session.count_look(found.is_some());
+        found
+    }
+
     /// Makes room for a value before any lock is taken. EXEC has done it for its commands: they
     /// run under locks, where evicting could wait for ever.
     #[inline]

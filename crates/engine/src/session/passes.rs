@@ -177,6 +177,11 @@ impl Session {
         self.count(Counter::Hits, hits);
     }
 
+    /// Counts a look at a key that a command makes by itself, without reading a value: EXISTS, TTL.
+    pub fn count_look(&self, found: bool) {
+        self.count(if found { Counter::Hits } else { Counter::Misses }, 1);
+    }
+
     #[cold]
     #[inline(never)]
     fn get_from_the_start(

@@ -25,7 +25,7 @@ pub fn pexpiretime(ctx: &mut Context<'_>, call: &Call<'_>) -> Outcome {
 }
 
 fn answer(ctx: &mut Context<'_>, call: &Call<'_>, tell: fn(Millis, Millis) -> u64) -> Outcome {
-    let answer = match ctx.session.peek(ctx.db(), &call.key(), ctx.now) {
+    let answer = match ctx.look(&call.key()) {
         None => NO_KEY,
         Some(found) if found.deadline == NEVER => NO_DEADLINE,
         Some(found) => tell(found.deadline, ctx.now) as i64,

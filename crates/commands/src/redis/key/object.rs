@@ -68,7 +68,7 @@ pub fn refcount(ctx: &mut Context<'_>, call: &Call<'_>) -> Outcome {
 }
 
 fn find(ctx: &Context<'_>, call: &Call<'_>) -> Option<Found> {
-    ctx.session.peek(ctx.db(), &call.key(), ctx.now)
+    ctx.look(&call.key())
 }
 
 /// Is the policy one of those that Redis keeps a use counter for?

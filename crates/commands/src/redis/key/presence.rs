@@ -4,10 +4,8 @@ use crate::context::Context;
 use crate::redis::row::{Call, Outcome};
 
 pub fn exists(ctx: &mut Context<'_>, call: &Call<'_>) -> Outcome {
-    let (db, now) = (ctx.db(), ctx.now);
     let keys = call.args.from(1);
-    let found = keys.iter().filter(|key| ctx.session.peek(db, &ctx.key(key), now).is_some());
-    let count = found.count();
+    let count = keys.iter().filter(|key| ctx.look(&ctx.key(key)).is_some()).count();
     ctx.reply().int(count as i64);
     Ok(())
 }
@@ -21,7 +19,7 @@ pub fn touch(ctx: &mut Context<'_>, call: &Call<'_>) -> Outcome {
 }
 
 pub fn type_of(ctx: &mut Context<'_>, call: &Call<'_>) -> Outcome {
-    let found = ctx.session.peek(ctx.db(), &call.key(), ctx.now);
+    let found = ctx.look(&call.key());
     ctx.reply().simple(found.map_or("none", |found| found.kind.name()));
     Ok(())
 }

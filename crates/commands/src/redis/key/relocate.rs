@@ -94,6 +94,7 @@ pub fn copy(ctx: &mut Context<'_>, call: &Call<'_>) -> Outcome {
         return Err(CommandError::SameObject);
     }
     let (mut guard, found) = lock(ctx, from, to)?;
+    ctx.session.count_look(found.is_some());
     let copied = match found {
         Some(found) if replace || guard.find(to.0, &to.1).is_none() => {
             duplicate(&mut guard, from, to, &found, Event::CopyTo)?;

@@ -124,7 +124,9 @@ fn combine(
 ) -> Result<Vec<Vec<u8>>, CommandError> {
     let mut sets: Vec<Option<Packed<'_>>> = Vec::with_capacity(keys.len());
     for key in keys {
-        sets.push(collection::open(guard, db, key, Kind::Set)?.map(|(_, packed)| packed));
+        let set = collection::open(guard, db, key, Kind::Set)?.map(|(_, packed)| packed);
+        ctx.session.count_look(set.is_some());
+        sets.push(set);
     }
     let hash = hash_in(ctx);
     let has = |packed: &Packed<'_>, bytes: &[u8]| {

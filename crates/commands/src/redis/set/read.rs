@@ -65,6 +65,7 @@ pub fn sscan(ctx: &mut Context<'_>, call: &Call<'_>) -> Outcome {
     // Of a key that is not there nothing can be wrong but its cursor.
     let found = ctx.session.peek(ctx.db(), &call.key(), ctx.now);
     if found.map(|found| of_kind(found, Kind::Set)).transpose()?.is_none() {
+        ctx.session.count_look(false);
         let mut reply = ctx.reply();
         reply.array(2);
         reply.bulk(b"0");

@@ -79,7 +79,7 @@ pub fn mget(ctx: &mut Context<'_>, call: &Call<'_>) -> Outcome {
 }
 
 pub fn strlen(ctx: &mut Context<'_>, call: &Call<'_>) -> Outcome {
-    let found = ctx.session.peek(ctx.db(), &call.key(), ctx.now).map(string).transpose()?;
+    let found = ctx.look(&call.key()).map(string).transpose()?;
     ctx.reply().int(found.map_or(0, |found| found.len) as i64);
     Ok(())
 }

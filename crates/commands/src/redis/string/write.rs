@@ -6,8 +6,8 @@ use crate::redis::expiry::{Base, Expiry, Unit, positive_deadline};
 use crate::redis::number::value;
 use crate::redis::row::{Call, Outcome};
 use crate::redis::string::string;
-use dolium_engine::{Db, Deadline, Event, Found, Guard, Key, Put, Value};
-use dolium_protocol::resp::{Args, RespWriter, Version};
+use dolium_engine::{Deadline, Event, Found, Guard, Key, Put, Value};
+use dolium_protocol::resp::Args;
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct SetOptions<'a> {
@@ -65,10 +65,10 @@ pub fn set(ctx: &mut Context<'_>, call: &Call<'_>) -> Outcome {
         None => (Deadline::Never, Event::Set),
     };
     ctx.make_room(key.bytes().len() + text.len())?;
-    let (db, version) = (ctx.client.db, ctx.client.resp);
+    let db = ctx.db();
     let mut guard = ctx.session.write(db, &key, ctx.now);
     let exists = if options.get {
-        reply_value(&mut guard, db, &key, version, ctx.out)?.is_some()
+        reply_value(ctx, &mut guard, &key)?.is_some()
     } else {
         options.exists.is_some() && guard.find(db, &key).is_some()
     };
@@ -89,20 +89,21 @@ pub fn set(ctx: &mut Context<'_>, call: &Call<'_>) -> Outcome {
 
 /// Replies with the value of a key, which must be a string, or null.
 fn reply_value(
+    ctx: &mut Context<'_>,
     guard: &mut Guard<'_>,
-    db: Db,
     key: &Key<'_>,
-    version: Version,
-    out: &mut Vec<u8>,
 ) -> Result<Option<Found>, CommandError> {
-    let found = guard.find(db, key).map(string).transpose()?;
+    let db = ctx.db();
+    let found = guard.find(db, key);
+    ctx.session.count_look(found.is_some());
+    let found = found.map(string).transpose()?;
     match found {
         Some(found) => {
-            RespWriter::new(out, version).bulk_header(found.len);
-            guard.value(db, key, out);
-            RespWriter::new(out, version).bulk_end();
+            ctx.reply().bulk_header(found.len);
+            guard.value(db, key, ctx.out);
+            ctx.reply().bulk_end();
         }
-        None => RespWriter::new(out, version).null(),
+        None => ctx.reply().null(),
     }
     Ok(found)
 }
@@ -144,7 +145,7 @@ pub fn getset(ctx: &mut Context<'_>, call: &Call<'_>) -> Outcome {
     let (db, key, text) = (ctx.db(), call.key(), call.args.arg(2));
     ctx.make_room(key.bytes().len() + text.len())?;
     let mut guard = ctx.session.write(db, &key, ctx.now);
-    reply_value(&mut guard, db, &key, ctx.client.resp, ctx.out)?;
+    reply_value(ctx, &mut guard, &key)?;
     guard.put(db, &key, &Put::plain(value(text)))?;
     Ok(())
 }
@@ -152,7 +153,7 @@ pub fn getset(ctx: &mut Context<'_>, call: &Call<'_>) -> Outcome {
 pub fn getdel(ctx: &mut Context<'_>, call: &Call<'_>) -> Outcome {
     let (db, key) = (ctx.db(), call.key());
     let mut guard = ctx.session.write(db, &key, ctx.now);
-    if reply_value(&mut guard, db, &key, ctx.client.resp, ctx.out)?.is_some() {
+    if reply_value(ctx, &mut guard, &key)?.is_some() {
         guard.remove(db, &key, Event::Del);
     }
     Ok(())
@@ -166,7 +167,7 @@ pub fn getex(ctx: &mut Context<'_>, call: &Call<'_>) -> Outcome {
     }
     let (db, key) = (ctx.db(), call.key());
     let mut guard = ctx.session.write(db, &key, ctx.now);
-    let Some(found) = reply_value(&mut guard, db, &key, ctx.client.resp, ctx.out)? else {
+    let Some(found) = reply_value(ctx, &mut guard, &key)? else {
         return Ok(());
     };
     // The time is read only for a key that exists: GETEX of no key is null, whatever the time.
