@@ -2,6 +2,7 @@
 //!
 //! ```text
 //!   lifecycle    configuration -> listeners, engine, threads -> running -> stopped
+//!   doors        the listeners that a configuration asks for
 //!   reactor      one event loop a core: receive, parse, prefetch, run, send
 //!   host         what commands ask of the server (CLIENT, CONFIG, INFO, SLOWLOG, pub/sub)
 //!   housekeeping expiry, memory ahead of need, rates
@@ -14,6 +15,7 @@ pub mod clients;
 pub mod clock;
 pub mod config;
 pub mod connection;
+mod doors;
 pub mod heap;
 mod host;
 pub mod housekeeping;

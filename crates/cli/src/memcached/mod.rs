@@ -1,7 +1,8 @@
 //! `dolium memcached`: the same server behind Memcached 1.6's command line.
 //!
 //! ```text
-//!   options   the words: short, long, bundled; their values checked as Memcached checks them
+//!   words     short, long, bundled
+//!   options   what they mean; their values checked as Memcached checks them
 //!   extended  -o a,b=c
 //!   secured   -Z, -o ssl_*
 //!   process   -d, -P, -u, -r, -k: what becomes of the process
@@ -14,6 +15,7 @@ mod help;
 mod options;
 mod process;
 mod secured;
+mod words;
 
 use crate::heap::HEAP;
 use dolium_server::memcached::accounts::Accounts;
@@ -48,9 +50,9 @@ impl Refused {
 }
 
 pub fn run(words: &[String]) -> ExitCode {
-    let options = match options::parse(words) {
-        Ok(options::Asked::Serve(options)) => *options,
-        Ok(options::Asked::Show(text)) => {
+    let options = match words::parse(words) {
+        Ok(words::Asked::Serve(options)) => *options,
+        Ok(words::Asked::Show(text)) => {
             print!("{text}");
             return ExitCode::SUCCESS;
         }

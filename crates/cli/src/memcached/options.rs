@@ -1,20 +1,10 @@
-//! The command line, word by word.
-//!
-//! ```text
-//!   -p 11212   -p11212   -vv   --port 11212   --port=11212
-//! ```
+//! What Memcached's options mean here, and which of them exclude one another.
 
 use super::{Refused, extended, help, secured};
 use dolium_server::memcached::Binding;
 use dolium_server::memcached::{Place, Setup};
 use std::path::PathBuf;
 use std::sync::atomic::Ordering::Relaxed;
-
-/// What the words ask for.
-pub enum Asked {
-    Serve(Box<Options>),
-    Show(String),
-}
 
 pub struct Options {
     pub setup: Setup,
@@ -41,49 +31,6 @@ pub struct Options {
     /// `-o ssl_*`, as they become the listeners' settings.
     pub(super) tls: dolium_server::tls::Settings,
 }
-
-/// Long names, their letters, and whether a value follows.
-const LONG: [(&str, char); 37] = [
-    ("unix-mask", 'a'),
-    ("enable-shutdown", 'A'),
-    ("enable-ssl", 'Z'),
-    ("port", 'p'),
-    ("unix-socket", 's'),
-    ("udp-port", 'U'),
-    ("memory-limit", 'm'),
-    ("disable-evictions", 'M'),
-    ("conn-limit", 'c'),
-    ("lock-memory", 'k'),
-    ("help", 'h'),
-    ("license", 'i'),
-    ("version", 'V'),
-    ("enable-coredumps", 'r'),
-    ("verbose", 'v'),
-    ("daemon", 'd'),
-    ("listen", 'l'),
-    ("user", 'u'),
-    ("pidfile", 'P'),
-    ("slab-growth-factor", 'f'),
-    ("slab-min-size", 'n'),
-    ("threads", 't'),
-    ("enable-largepages", 'L'),
-    ("max-reqs-per-event", 'R'),
-    ("disable-cas", 'C'),
-    ("listen-backlog", 'b'),
-    ("protocol", 'B'),
-    ("max-item-size", 'I'),
-    ("enable-sasl", 'S'),
-    ("disable-flush-all", 'F'),
-    ("disable-dumping", 'X'),
-    ("disable-watch", 'W'),
-    ("auth-file", 'Y'),
-    ("memory-file", 'e'),
-    ("napi-ids", 'N'),
-    ("extended", 'o'),
-    ("delimiter", 'D'),
-];
-const WITHOUT_VALUE: &str = "AZkhirvdMLCSFXWV";
-const WITH_VALUE: &str = "apsUmcluPfntRbBIYeoDN";
 
 impl Default for Options {
     fn default() -> Self {
@@ -115,63 +62,6 @@ impl Default for Options {
     }
 }
 
-pub fn parse(words: &[String]) -> Result<Asked, Refused> {
-    let mut options = Options::default();
-    let mut words = words.iter();
-    while let Some(word) = words.next() {
-        if let Some(long) = word.strip_prefix("--").filter(|long| !long.is_empty()) {
-            let (name, value) = match long.split_once('=') {
-                Some((name, value)) => (name, Some(value.to_string())),
-                None => (long, None),
-            };
-            let known = LONG.iter().find(|(known, _)| *known == name);
-            let Some((_, letter)) = known else {
-                return Err(Refused::plain(format!("unrecognized option '--{name}'; see -h")));
-            };
-            let value = match (WITH_VALUE.contains(*letter), value) {
-                (true, None) => Some(next(&mut words, name)?),
-                (false, Some(_)) => {
-                    return Err(Refused::plain(format!("option '--{name}' takes no value")));
-                }
-                (_, value) => value,
-            };
-            if let Some(shown) = options.take(*letter, value.as_deref().unwrap_or(""))? {
-                return Ok(Asked::Show(shown));
-            }
-            continue;
-        }
-        let Some(letters) = word.strip_prefix('-').filter(|letters| !letters.is_empty()) else {
-            // As getopt: a word that belongs to no option is passed over.
-            continue;
-        };
-        for (at, letter) in letters.char_indices() {
-            let rest = &letters[at + letter.len_utf8()..];
-            if WITHOUT_VALUE.contains(letter) {
-                if let Some(shown) = options.take(letter, "")? {
-                    return Ok(Asked::Show(shown));
-                }
-                continue;
-            }
-            if !WITH_VALUE.contains(letter) {
-                return Err(Refused::plain(format!("Illegal argument \"{letter}\"")));
-            }
-            let value = match rest {
-                "" => next(&mut words, &letter.to_string())?,
-                rest => rest.to_string(),
-            };
-            options.take(letter, &value)?;
-            break;
-        }
-    }
-    options.check()?;
-    Ok(Asked::Serve(Box::new(options)))
-}
-
-fn next<'a>(words: &mut impl Iterator<Item = &'a String>, name: &str) -> Result<String, Refused> {
-    let value = words.next().cloned();
-    value.ok_or_else(|| Refused::plain(format!("option requires an argument -- '{name}'")))
-}
-
 /// As C's atoi: what is no number is 0.
 pub(super) fn number(text: &str) -> i64 {
     let text = text.trim_start();
@@ -182,7 +72,7 @@ pub(super) fn number(text: &str) -> i64 {
 
 impl Options {
     /// One option. A text that is to be shown instead of serving.
-    fn take(&mut self, letter: char, value: &str) -> Result<Option<String>, Refused> {
+    pub(super) fn take(&mut self, letter: char, value: &str) -> Result<Option<String>, Refused> {
         let fixed = &mut self.setup.fixed;
         match letter {
             'h' => return Ok(Some(help::usage())),
@@ -328,7 +218,7 @@ impl Options {
     }
 
     /// What only all options together can say.
-    fn check(&mut self) -> Result<(), Refused> {
+    pub(super) fn check(&mut self) -> Result<(), Refused> {
         let fixed = &mut self.setup.fixed;
         let refuse = |sentence: String| Err(Refused::usage(sentence));
         if fixed.item_size_max < 1024 {

@@ -10,7 +10,7 @@ mod view;
 
 use crate::config::SetFailure;
 use crate::config::table::position;
-use crate::lifecycle::open_ports;
+use crate::doors::open_ports;
 use crate::limits::BACKLOG_DEFAULT;
 use crate::listener::{Door, Listener};
 use crate::mailbox::Mail;
