@@ -176,39 +176,40 @@ impl Session {
         now: Millis,
         mut visit: impl FnMut(Option<(&Hit<'_>, &Found, i64)>),
     ) -> Option<Found> {
-        let mut last: Option<Found> = None;
-        let mut is_due = false;
-        let place = self.read(db, key, |hit| {
-            last = None;
-            is_due = false;
-            let Some(hit) = hit else {
-                visit(None);
-                return None;
-            };
-            if hit.item.is_due(now) {
-                is_due = true;
-                visit(None);
-                return None;
-            }
-            let meta = hit.line.meta(hit.slot);
-            let (found, int) = hit.item.found(meta);
-            visit(Some((hit, &found, int)));
-            last = Some(found);
-            let is_news = meta & META_FREQUENCY < META_FREQUENCY
-                || hit.item.head.has_ext() && found.last_use_s != (now / 1000) as u32;
-            Some(is_news)
-        });
-        match place {
-            Some(is_news) => {
+        loop {
+            let mut last: Option<Found> = None;
+            let mut is_due = false;
+            let place = self.read(db, key, |hit| {
+                last = None;
+                is_due = false;
+                let Some(hit) = hit else {
+                    visit(None);
+                    return None;
+                };
+                if hit.item.is_due(now) {
+                    is_due = true;
+                    visit(None);
+                    return None;
+                }
+                let meta = hit.line.meta(hit.slot);
+                let (found, int) = hit.item.found(meta);
+                visit(Some((hit, &found, int)));
+                last = Some(found);
+                let is_news = meta & META_FREQUENCY < META_FREQUENCY
+                    || hit.item.head.has_ext() && found.last_use_s != (now / 1000) as u32;
+                Some(is_news)
+            });
+            if let Some(is_news) = place {
                 if is_news {
                     self.note_use(db, key, now);
                 }
                 self.count(Counter::Hits, 1);
-                last
+                return last;
             }
-            None => {
+            // Where another value has come meanwhile, `visit` has not seen it.
+            if !is_due || self.meet_due(db, key, now).is_none() {
                 self.count(Counter::Misses, 1);
-                if is_due { self.meet_due(db, key, now) } else { None }
+                return None;
             }
         }
     }
@@ -279,7 +280,8 @@ impl Session {
         }
     }
 
-    /// A reader met an item that is due: it is removed, as Redis does.
+    /// A reader met an item that is due: it is removed, as Redis does. What is there by then, if
+    /// somebody has stored another value.
     #[cold]
     fn meet_due(&self, db: Db, key: &Key<'_>, now: Millis) -> Option<Found> {
         let shard = self.view().shard_of(self.view().root_of(db), key.hash);

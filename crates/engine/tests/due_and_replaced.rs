@@ -1,0 +1,51 @@
+//! A reader that meets a due key, which somebody stores anew at that moment.
+//!
+//! The reader had shown nothing, as of a key that is not there, and then said that it had found one:
+//! a Memcached client got the end of a value without its beginning, a Redis client of GETRANGE no
+//! reply that it could read, a web request none at all.
+
+use dolium_engine::*;
+use std::sync::atomic::AtomicBool;
+use std::sync::atomic::Ordering::Relaxed;
+
+const DB: Db = Db(0);
+/// By which the deadline below is over.
+const NOW: Millis = 10;
+const OVER: Millis = 5;
+const READS: usize = 200_000;
+
+#[test]
+fn what_is_found_is_shown() {
+    let engine = Engine::create(EngineOptions::default()).expect("an arena");
+    let is_over = AtomicBool::new(false);
+    let value = [b'x'; 3_000];
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            let session = engine.session().expect("a slot");
+            let key = engine.key(b"key");
+            while !is_over.load(Relaxed) {
+                let due = Put { deadline: Deadline::At(OVER), ..Put::plain(Value::Bytes(&value)) };
+                session.write(DB, &key, 1).put(DB, &key, &due).expect("memory");
+                let lasting = Put::plain(Value::Bytes(&value));
+                session.write(DB, &key, 1).put(DB, &key, &lasting).expect("memory");
+            }
+        });
+        let session = engine.session().expect("a slot");
+        let key = engine.key(b"key");
+        let mut out = Vec::new();
+        let (mut found, mut missed) = (0, 0);
+        for _ in 0..READS {
+            out.clear();
+            match session.get(DB, &key, NOW, &mut out, |_, out| out.push(b'$')) {
+                Some(_) if out.len() != 1 + value.len() => {
+                    is_over.store(true, Relaxed);
+                    panic!("found, and {} bytes of it shown", out.len());
+                }
+                Some(_) => found += 1,
+                None => missed += 1,
+            }
+        }
+        is_over.store(true, Relaxed);
+        assert!(found > 0 && missed > 0, "{found} found, {missed} not: nothing was tried");
+    });
+}
