@@ -7,7 +7,7 @@ use super::classes::{CLASSES, Class, PageKind, run_units};
 use super::extent::Summary;
 use super::session::{CLAIMED_AT, magazine_at};
 use crate::arena::header::RUN_UNITS_AT;
-use crate::arena::layout::{STEP, UNIT, UNITS_PER_PAGE};
+use crate::arena::layout::{EXTENT, STEP, UNIT, UNITS_PER_PAGE};
 
 use crate::sync::atomics::Ordering::Relaxed;
 
@@ -116,6 +116,14 @@ impl Allocator {
         growth + self.free_unit_bytes()
     }
 
+    /// Whether there are so many bytes in a row in extents that were never in use. What may be committed
+    /// can otherwise lie scattered over extents that are partly in use.
+    #[inline]
+    pub fn has_fresh(&self, bytes: u64) -> bool {
+        let fresh = self.arena.layout().extents - self.known_extents();
+        u64::from(fresh) * EXTENT >= bytes
+    }
+
     /// Whether a block of any size from the first to the second can be had now, as far as can be
     /// told without a lock. Blocks in the caller's own magazine are not looked at. A wide page is
     /// begun only where `spare` bytes have room for it: else each would be made free by evicting as
@@ -124,7 +132,8 @@ impl Allocator {
         let growth = self.arena.uncommitted();
         if most > super::BLOCK_MAX {
             let needed = run_units(most) as u64 * UNIT;
-            let has_run = growth >= needed + 2 * STEP || self.has_run(run_units(most));
+            let is_simple = growth >= needed + 2 * STEP && self.has_fresh(needed);
+            let has_run = is_simple || self.has_run(run_units(most));
             // Near the border it may come out as either.
             let is_run = least > super::BLOCK_MAX;
             return has_run && (is_run || self.can_serve(least, super::BLOCK_MAX, kind, spare));

@@ -135,6 +135,13 @@ impl Layout {
         Layout { extents, journal_bytes, pages_at, bitmaps_at, journal_at, data_at, len }
     }
 
+    /// The most that can be committed: all extents, and what is from the start. What else is fixed
+    /// (shards, sessions, the journal, descriptors) is committed as it is needed and counts as well, so
+    /// a limit of no more than this is met before the extents are used up.
+    pub fn most_committed(&self) -> u64 {
+        SHARDS_AT + self.extents as u64 * EXTENT
+    }
+
     /// The control block of a shard.
     #[inline]
     pub fn shard_ctl(&self, database: u32, shard: u32) -> u64 {

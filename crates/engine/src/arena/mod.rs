@@ -168,7 +168,7 @@ impl Arena {
         put64(h::HASH_SEED_AT, options.hash_seed[0]);
         put64(h::HASH_SEED_AT + 8, options.hash_seed[1]);
         put32(h::SHARD_COUNT_AT, options.shards);
-        put64(h::LIMIT_AT, layout.len);
+        put64(h::LIMIT_AT, layout.most_committed());
         // Release: pairs with the Acquire fence after the magic's load in `ArenaView::open`, so
         // that whoever sees the magic sees all of the header.
         self.u64_at(h::MAGIC_AT).store(h::MAGIC, Ordering::Release);
@@ -215,9 +215,11 @@ impl Arena {
         self.limit().saturating_sub(self.committed())
     }
 
-    /// Sets the limit. One below what is committed frees nothing by itself; it refuses growth.
+    /// Sets the limit. One below what is committed frees nothing by itself; it refuses growth. One
+    /// beyond what extents can hold would never be met: nothing would be evicted, and no block be had.
     pub fn set_limit(&self, bytes: u64) {
-        self.u64_at(h::LIMIT_AT).store(bytes.min(self.layout().len), Ordering::Relaxed);
+        self.u64_at(h::LIMIT_AT)
+            .store(bytes.min(self.layout().most_committed()), Ordering::Relaxed);
     }
 
     /// Takes `bytes` into the account of committed memory, if the limit allows.

@@ -9,6 +9,8 @@ use crate::verbs::{Millis, Policy, StoreError};
 
 /// While this much can still be committed, nobody looks closer.
 pub(super) const AMPLE_BYTES: u64 = 4 << 20;
+/// So many bytes fit wherever anything can be committed.
+const FEW_BYTES: usize = BLOCK_MAX / 2;
 /// What is kept free for the index and for other sizes of blocks when memory is full.
 const RESERVE_BYTES: u64 = 512 << 10;
 /// With no more items than these, one that goes without need is missed: they are large, or the
@@ -53,6 +55,7 @@ impl Session {
     pub fn may_grow_by(&self, bytes: usize) -> bool {
         let growth = self.engine().arena().uncommitted();
         growth >= 2 * bytes as u64 + AMPLE_BYTES
+            && (bytes <= FEW_BYTES || self.engine().allocator().has_fresh(2 * bytes as u64))
     }
 
     pub(crate) fn has_room(&self, bytes: usize) -> bool {
