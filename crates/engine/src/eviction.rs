@@ -32,7 +32,10 @@ const GENERATIONS: u64 = 16;
 const GENERATION_ITEMS_MIN: u64 = 8;
 /// Lines that one call looks at before it takes what it has.
 const LINES_A_TURN: usize = 64 * 63;
-/// Of these, the sample from which the soonest deadline goes.
+/// How often it goes around a shard of fewer lines: items are spared for their uses two or three times,
+/// and the hand loses patience with those in main.
+const ROUNDS_A_TURN: usize = 4;
+/// Lines of the sample from which the soonest deadline goes.
 const LINES_A_SAMPLE: usize = 64;
 
 impl Engine {
@@ -134,6 +137,8 @@ impl Session {
         let share = (target.shard.items() as usize / 8).clamp(1, items);
         let mut evicted = 0;
         let mut soonest: Option<(Millis, Segment<'s>, usize, usize)> = None;
+        let mut rounds = 0;
+        let mut may_change = force;
         for looked in 0..LINES_A_TURN {
             // A sample for the soonest deadline; else until the share is reached.
             if evicted >= share || soonest.is_some() && looked > LINES_A_SAMPLE {
@@ -143,6 +148,11 @@ impl Session {
                 line = 1;
             }
             if index >= directory.entries() {
+                // All that is on trial is so on the next look as well.
+                if rounds == ROUNDS_A_TURN || rounds > 0 && !may_change {
+                    break;
+                }
+                rounds += 1;
                 index = 0;
                 hand.come_around(generation);
             }
@@ -165,7 +175,10 @@ impl Session {
                     continue;
                 }
                 let out = match policy {
-                    Policy::AllKeysRandom | Policy::VolatileRandom => self.next_eviction_toss(),
+                    Policy::AllKeysRandom | Policy::VolatileRandom => {
+                        may_change = true;
+                        self.next_eviction_toss()
+                    }
                     Policy::VolatileTtl => {
                         let item = self.item_in(segment, line, slot);
                         let due = item.deadline();
@@ -175,6 +188,7 @@ impl Session {
                         false
                     }
                     _ => {
+                        may_change |= meta & META_MAIN != 0;
                         let verdict = judge(meta, generation, times, force);
                         let side = &mut met[usize::from(meta & META_MAIN != 0)];
                         match verdict {
