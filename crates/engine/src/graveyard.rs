@@ -4,6 +4,7 @@
 //! by maintenance or by a writer that is out of memory. One does it at a time; a writer that cannot
 //! do without waits for who is at it, for a while.
 
+use crate::alloc::PageKind;
 use crate::engine::Engine;
 use crate::guard::Target;
 use crate::index::bucket::SLOTS;
@@ -111,6 +112,32 @@ impl Engine {
             }
         }
         Some(true)
+    }
+
+    /// Visits the blocks of a buried directory that have not been given back, itself among them:
+    /// place, bytes, kind.
+    pub(crate) fn each_block_of(
+        &self,
+        buried: &Buried,
+        mut visit: impl FnMut(usize, usize, PageKind),
+    ) {
+        visit(buried.directory.at(), buried.directory.bytes(), PageKind::Index);
+        let mut index = buried.next;
+        while index < buried.directory.entries() {
+            let segment = self.buried_segment(buried.directory, index);
+            index = segment.span().end_in(buried.directory);
+            visit(segment.at, SEGMENT_BYTES, PageKind::Index);
+            for line in 1..LINES {
+                let bucket = segment.line(line);
+                let tags = bucket.load();
+                for slot in (0..SLOTS).filter(|&slot| tags.tag(slot) != 0) {
+                    let at = bucket.reference(slot) as usize * 8;
+                    let item =
+                        Item::at(self.mem(), at).expect("an indexed item lies within the arena");
+                    visit(at, item.head.size(), PageKind::Item);
+                }
+            }
+        }
     }
 
     fn buried_segment(&self, directory: DirectoryWord, index: usize) -> Segment<'_> {

@@ -68,6 +68,10 @@ impl Expected {
         self.0.fetch_update(Relaxed, Relaxed, within).is_ok()
     }
 
+    pub(crate) fn bytes(&self) -> u64 {
+        self.0.load(Relaxed)
+    }
+
     fn release(&self, bytes: u64) {
         self.0.fetch_sub(bytes, Relaxed);
     }

@@ -130,6 +130,12 @@ impl Leases {
         self.push(Given { reference, bytes });
     }
 
+    /// The blocks that were given back and are not free yet: place, bytes.
+    pub(crate) fn each_given(&self, mut visit: impl FnMut(usize, usize)) {
+        let list = self.given.lock().expect("no holder panics");
+        list.iter().for_each(|given| visit(given.reference as usize * 8, given.bytes));
+    }
+
     /// Takes those whose leases have ended off the list.
     fn take_ended(&self) -> Vec<Given> {
         if self.waiting.load(Relaxed) == 0 {

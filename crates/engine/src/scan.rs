@@ -11,7 +11,7 @@
 //! and all segments before it, have been visited. After a split the rest of the second half is
 //! visited from its first line, so that some keys may be seen twice, as with Redis.
 //!
-//! No lock is taken: a home line is read, with its stash line, like a key.
+//! A home line is read, with its stash line, like a key: without a lock, unless it changes all the time.
 
 use crate::hash::Hasher;
 use crate::index::bucket::{Line, LineTags, SLOTS};
@@ -22,9 +22,12 @@ use crate::item::Item;
 use crate::session::Session;
 use crate::sync::atomics::Ordering::{Acquire, Relaxed};
 use crate::sync::atomics::{fence, spin_turn};
+use crate::sync::lock;
 use crate::verbs::{Db, Found, Millis};
 
 const LINE_BITS: u32 = 6;
+/// Attempts to read a home line before its shard is locked.
+const PLACE_ATTEMPTS: usize = 100;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Cursor {
@@ -57,6 +60,8 @@ pub(crate) fn visit_places<E>(
     shards: usize,
     mut visit: impl FnMut(Cursor, usize) -> Result<(Option<u64>, usize), E>,
 ) -> Result<Option<Cursor>, E> {
+    // A step of none would end where it began: for ever, or at 0, which means the end.
+    let count = count.max(1);
     let places_max = count.saturating_mul(10).max(HOME_LINES);
     let (mut keys, mut places) = (0, 0);
     while at.shard < shards as u64 {
@@ -186,11 +191,28 @@ impl Session {
     }
 
     fn place_at(&self, db: Db, at: Cursor, home: usize, now: Millis) -> Place {
-        loop {
-            if let Some(place) = self.view().read_home(db, at, home, now, self.engine().hasher()) {
+        let view = self.view();
+        for _ in 0..PLACE_ATTEMPTS {
+            if let Some(place) = view.read_home(db, at, home, now, self.engine().hasher()) {
                 return place;
             }
             spin_turn();
+        }
+        // Somebody stores here all the time.
+        loop {
+            let shard = view.shard_at(view.root_of(db), at.shard as usize);
+            let is_ours = self.transaction_holds(shard.at);
+            if !is_ours {
+                lock::acquire(shard.lock());
+            }
+            // Under the lock only a swap of databases can come between.
+            let place = view.read_home(db, at, home, now, self.engine().hasher());
+            if !is_ours {
+                lock::release(shard.lock());
+            }
+            if let Some(place) = place {
+                return place;
+            }
         }
     }
 

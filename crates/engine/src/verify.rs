@@ -5,10 +5,15 @@
 //! * X2 an item lies where its hash says: shard, segment, and home line or that line's stash line,
 //!   under the hash's tag
 //! * X3 no block is referenced twice, and no key is present twice
-//! * X4 a slot's TTL bit is its item's; the counts of items and of items with a deadline agree
-//! * X5 nothing is due before the segment's and the shard's word says so
-//! * X6 items lie within committed memory, with lengths within the limits
+//! * X4 a slot's TTL bit is its item's; the shard's count of items, and its own and the segments'
+//!   of items with a deadline, agree
+//! * X5 nothing is due before the segment's and the shard's word says so, but for the time by which
+//!   a sweep may put a segment off
+//! * X6 items lie within the arena, with lengths within the limits
+//!
+//! And whose blocks are whose (A8, A9): `alloc/owned.rs`.
 
+use crate::alloc::{Owned, PageKind};
 use crate::engine::Engine;
 use crate::index::bucket::{META_TTL, SLOTS, tag_of};
 use crate::index::directory::cells_of;
@@ -16,30 +21,61 @@ use crate::index::segment::{HOME_LINES, LINES, SEGMENT_BYTES, Segment, home_of, 
 use crate::index::shard::Shard;
 use crate::item::Item;
 use crate::limits::{KEY_BYTES_MAX, VALUE_BYTES_MAX};
+use crate::maintenance::SWEEP_EVERY_MS;
 use crate::verbs::Db;
 use std::collections::HashSet;
 use std::ops::Range;
 
 #[derive(Default)]
 struct Seen {
-    blocks: HashSet<usize>,
     items: u64,
     ttl_items: u64,
 }
 
 impl Engine {
-    /// Walks the arena and checks every numbered invariant. Locks everything meanwhile.
+    /// Walks the arena and checks every numbered invariant but A9. Locks everything meanwhile.
     pub fn verify(&self) -> Result<(), String> {
+        self.verify_all(false)
+    }
+
+    /// As [`Engine::verify`], and checks that no block is lost (A9). Nobody else may be at work, not
+    /// even maintenance.
+    pub fn verify_at_rest(&self) -> Result<(), String> {
+        self.verify_all(true)
+    }
+
+    fn verify_all(&self, is_at_rest: bool) -> Result<(), String> {
         let held = self.lock_all();
-        let outcome = (0..self.databases())
-            .try_for_each(|db| self.verify_database(Db(db)))
-            // Blocks are taken and given back under a shard's lock, so that nothing moves now.
-            .and_then(|()| self.allocator().verify_alloc());
+        let outcome = self.verify_locked(is_at_rest);
         self.unlock_several(&held);
         outcome
     }
 
-    fn verify_database(&self, db: Db) -> Result<(), String> {
+    fn verify_locked(&self, is_at_rest: bool) -> Result<(), String> {
+        let mut owned = Owned::default();
+        (0..self.databases()).try_for_each(|db| self.verify_database(Db(db), &mut owned))?;
+        // Blocks are taken and given back under a shard's lock, so that nothing moves now.
+        self.allocator().verify_alloc()?;
+        // What was flushed is given back without one: not while this is held.
+        let graveyard = self.graveyard().lock().expect("no holder panics");
+        let mut is_once = true;
+        graveyard.iter().for_each(|buried| {
+            self.each_block_of(buried, |at, bytes, kind| is_once &= owned.insert(at, bytes, kind));
+        });
+        if !is_once {
+            return Err("A8 a block of a flushed database is somebody else's as well".into());
+        }
+        self.allocator().verify_owned(&owned)?;
+        if is_at_rest {
+            self.leases().each_given(|at, bytes| {
+                owned.insert(at, bytes, PageKind::Item);
+            });
+            self.allocator().verify_no_other(&owned, self.expected().bytes())?;
+        }
+        Ok(())
+    }
+
+    fn verify_database(&self, db: Db, owned: &mut Owned) -> Result<(), String> {
         let root = self.view().root_of(db);
         if !self.is_open(root) {
             return Ok(());
@@ -48,7 +84,7 @@ impl Engine {
         for number in 0..self.view().shard_count() {
             let shard = self.view().shard_at(root, number);
             let mut seen = Seen::default();
-            self.verify_shard(root, number, shard, &mut seen, &mut keys)
+            self.verify_shard(root, number, shard, &mut seen, owned, &mut keys)
                 .map_err(|what| format!("database {}, shard {number}: {what}", db.0))?;
             if seen.items != shard.items() || seen.ttl_items != shard.ttl_items() {
                 return Err(format!(
@@ -70,11 +106,15 @@ impl Engine {
         number: usize,
         shard: Shard<'_>,
         seen: &mut Seen,
+        owned: &mut Owned,
         keys: &mut HashSet<Vec<u8>>,
     ) -> Result<(), String> {
         let directory = shard.directory();
         if directory.is_empty() {
             return Ok(());
+        }
+        if !owned.insert(directory.at(), directory.bytes(), PageKind::Index) {
+            return Err("X3 the directory's block is in use twice".into());
         }
         if directory.cells() != cells_of(number, self.view().shard_count()) {
             return Err(format!("X1 a directory of {} cells", directory.cells()));
@@ -101,11 +141,11 @@ impl Engine {
                     return Err(format!("X1 entries {index} and {entry} differ"));
                 }
             }
-            if !seen.blocks.insert(segment.at) {
+            if !owned.insert(segment.at, SEGMENT_BYTES, PageKind::Index) {
                 return Err(format!("X3 the segment of entry {index} is in use twice"));
             }
             index = entries.end;
-            self.verify_segment(shard, number, entries, segment, seen, keys)?;
+            self.verify_segment(shard, number, entries, segment, seen, owned, keys)?;
         }
         Ok(())
     }
@@ -117,6 +157,7 @@ impl Engine {
         entries: Range<usize>,
         segment: Segment<'_>,
         seen: &mut Seen,
+        owned: &mut Owned,
         keys: &mut HashSet<Vec<u8>>,
     ) -> Result<(), String> {
         let mut ttl_items = 0;
@@ -130,6 +171,9 @@ impl Engine {
                     Item::at(self.mem(), at).ok_or(format!("X6 {place}: beyond the arena"))?;
                 if item.head.key_len > KEY_BYTES_MAX || item.head.value_len > VALUE_BYTES_MAX {
                     return Err(format!("X6 {place}: lengths beyond the limits"));
+                }
+                if !self.mem().contains(at, item.head.size()) {
+                    return Err(format!("X6 {place}: beyond the arena"));
                 }
                 let mut key = Vec::new();
                 item.copy_key(&mut key);
@@ -145,7 +189,7 @@ impl Engine {
                 if !here {
                     return Err(format!("X2 {place}: the item belongs elsewhere"));
                 }
-                if !seen.blocks.insert(at) {
+                if !owned.insert(at, item.head.size(), PageKind::Item) {
                     return Err(format!("X3 {place}: the block is referenced twice"));
                 }
                 if !keys.insert(key) {
@@ -158,8 +202,7 @@ impl Engine {
                 if item.head.has_ttl() {
                     ttl_items += 1;
                     let due = segment.next_due();
-                    // A sweep may put a segment off by a tenth of a second.
-                    if item.deadline() + 1000 < due || due < shard.next_due() {
+                    if item.deadline() + SWEEP_EVERY_MS < due || due < shard.next_due() {
                         return Err(format!("X5 {place}: it is due before anybody looks"));
                     }
                 }

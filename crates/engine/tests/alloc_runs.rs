@@ -75,3 +75,31 @@ fn a_run_takes_the_lowest_place_that_is_long_enough() {
     }
     assert!(cfg!(miri) || crossing > 300 && refilled > 300, "{crossing} {refilled}");
 }
+
+/// An extent was counted for emptying by the units in it alone. So one in which the first units of a
+/// value of ten megabytes lay was the cheapest there was, and all ten were moved for the sake of two.
+#[test]
+fn a_long_run_counts_as_a_whole_where_it_begins() {
+    const EXTENT: usize = 128;
+    let allocator = allocator(64 << 20);
+    let slot = allocator.claim(1).expect("a slot");
+    let alloc = |units: usize| {
+        let block = allocator.alloc(&slot, units * UNIT, PageKind::Item);
+        block.expect("there is memory")
+    };
+    let free = |block, units: usize| allocator.free(&slot, block, units * UNIT, PageKind::Item);
+    let lead = alloc(EXTENT - 8);
+    let long = alloc(8 + 5 * EXTENT);
+    let lone = [alloc(20), alloc(EXTENT - 20)];
+    let tail = alloc(EXTENT);
+    free(lead, EXTENT - 8);
+    free(lone[1], EXTENT - 20);
+    free(tail, EXTENT);
+    let candidate = allocator.drain_extent_candidate().expect("one is nearly empty");
+    assert_eq!(candidate.live_bytes, 20 * UNIT as u64, "{candidate:?}");
+    assert_eq!(candidate.largest_bytes, 20 * UNIT as u64, "{candidate:?}");
+    free(lone[0], 20);
+    assert_eq!(allocator.drain_extent_candidate(), None, "there is no room for the long one");
+    free(long, 8 + 5 * EXTENT);
+    allocator.verify_alloc().expect("sound");
+}

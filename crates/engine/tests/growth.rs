@@ -37,5 +37,5 @@ fn segments_are_split_one_by_one_and_not_in_waves() {
         .collect();
     let (least, most) = (splits.iter().min().unwrap(), splits.iter().max().unwrap());
     assert!(*least > 0 && most < &(2 * least), "{splits:?}");
-    engine.verify().unwrap();
+    engine.verify_at_rest().unwrap();
 }

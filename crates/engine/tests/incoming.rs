@@ -60,7 +60,7 @@ fn read(session: &Session, key: &Key<'_>) -> Vec<u8> {
 /// Bytes of items, when what was given back is free.
 fn live(engine: &Engine, session: &Session) -> u64 {
     while session.maintain(1, u64::MAX, &|| 0).more {}
-    engine.verify().expect("sound");
+    engine.verify_at_rest().expect("sound");
     let report = engine.memory();
     report.live - report.index
 }
@@ -107,7 +107,7 @@ fn an_item_of_another_form_gets_a_copy() {
             session.write(DB, &key, 1).put(DB, &key, &put).expect("room");
         });
         assert!(read(&session, &key) == value);
-        engine.verify().expect("sound");
+        engine.verify_at_rest().expect("sound");
     }
     let incoming = received(&session, &key, &form(LARGE), &value);
     session.with_received(incoming, |bytes| {
@@ -209,7 +209,7 @@ fn a_copy_gets_room_where_others_can_go() {
         assert!(stored);
     });
     assert!(read(&session, &key) == [3; HUGE]);
-    engine.verify().expect("sound");
+    engine.verify_at_rest().expect("sound");
 }
 
 /// Two sessions replace one key by what they receive while a third reads and a fourth compacts.
@@ -249,9 +249,9 @@ fn received_values_are_replaced_and_moved_like_any_other() {
             }
         });
         for _ in 0..20 {
-            engine.verify().expect("sound");
+            engine.verify_at_rest().expect("sound");
         }
     });
     drop(session);
-    engine.verify().expect("sound");
+    engine.verify_at_rest().expect("sound");
 }

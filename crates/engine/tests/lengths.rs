@@ -101,5 +101,5 @@ fn every_length_is_stored_and_read_whole() {
             session.write(DB, &key, 1).remove(DB, &key, Event::Del);
         }
     }
-    engine.verify().unwrap();
+    engine.verify_at_rest().unwrap();
 }

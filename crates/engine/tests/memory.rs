@@ -60,7 +60,7 @@ fn with_eviction_every_write_succeeds_and_the_limit_holds() {
         }
         let memory = engine.memory();
         assert!(memory.live > MAX / 2, "{policy:?}: only {} of {MAX} bytes are used", memory.live);
-        assert_eq!(engine.verify(), Ok(()));
+        assert_eq!(engine.verify_at_rest(), Ok(()));
     }
 }
 
@@ -137,7 +137,7 @@ fn under_a_lowered_limit_the_store_goes_on_with_what_fits() {
             assert!(memory.committed <= limit, "{} of {limit}", memory.committed);
             assert!(memory.live > limit / 3, "of {limit} bytes {} are used", memory.live);
         }
-        assert_eq!(engine.verify(), Ok(()));
+        assert_eq!(engine.verify_at_rest(), Ok(()));
     }
 }
 
@@ -155,7 +155,7 @@ fn room_is_made_for_either_side_of_the_longest_block() {
         let outcome = put(&session, number, bytes, 1);
         assert!(outcome.is_ok(), "write {number} of {bytes} bytes: {outcome:?}");
     }
-    assert_eq!(engine.verify(), Ok(()));
+    assert_eq!(engine.verify_at_rest(), Ok(()));
 }
 
 #[test]
@@ -183,7 +183,7 @@ fn without_eviction_writes_are_refused_and_reads_go_on() {
         session.write(DB, &key, 1).remove(DB, &key, Event::Del);
     }
     assert!(put(&session, number, 1000, 1).is_ok());
-    assert_eq!(engine.verify(), Ok(()));
+    assert_eq!(engine.verify_at_rest(), Ok(()));
 }
 
 #[test]
@@ -195,7 +195,7 @@ fn after_sizes_drift_nearly_all_committed_memory_is_live() {
             put(&session, number, bytes, 1).expect("memory");
         }
         settle(&session, 1);
-        assert_eq!(engine.verify(), Ok(()));
+        assert_eq!(engine.verify_at_rest(), Ok(()));
     }
     let memory = engine.memory();
     let ratio = memory.committed as f64 / memory.live as f64;
@@ -222,7 +222,7 @@ fn deleting_most_keys_at_random_gives_memory_back() {
         assert!(session.write(DB, &key, 1).remove(DB, &key, Event::Del));
     }
     settle(&session, 1);
-    assert_eq!(engine.verify(), Ok(()));
+    assert_eq!(engine.verify_at_rest(), Ok(()));
     let left = engine.memory().committed;
     assert!(left < full / 3, "{left} of {full} bytes are still committed");
 }
@@ -239,7 +239,7 @@ fn a_flushed_database_gives_its_memory_back() {
     settle(&session, 1);
     let memory = engine.memory();
     assert!(memory.committed < empty + (8 << 20), "{} bytes are still committed", memory.committed);
-    assert_eq!(engine.verify(), Ok(()));
+    assert_eq!(engine.verify_at_rest(), Ok(()));
 }
 
 #[test]
@@ -263,5 +263,5 @@ fn what_is_due_goes_without_being_asked_for() {
     }
     assert_eq!(expired, 25_000);
     assert_eq!(engine.len(DB), 25_000);
-    assert_eq!(engine.verify(), Ok(()));
+    assert_eq!(engine.verify_at_rest(), Ok(()));
 }

@@ -205,7 +205,7 @@ impl Environment {
             assert_eq!(seen, expected, "SCAN of {db:?}");
         }
         let engine = self.engine.clone();
-        assert_eq!(engine.verify(), Ok(()));
+        assert_eq!(engine.verify_at_rest(), Ok(()));
         for ((db, bytes), entry) in self.model.clone() {
             let key = engine.key(&bytes);
             let mut out = Vec::new();

@@ -57,7 +57,7 @@ fn a_first_write_comes_behind_the_flush_that_holds_everything() {
     }
     assert_eq!(seen, [(NEW, true), (NEW, false)]);
     assert_eq!(engine.len(NEW), 1);
-    engine.verify().unwrap();
+    engine.verify_at_rest().unwrap();
 }
 
 #[test]
@@ -73,7 +73,7 @@ fn a_transaction_of_everything_lets_nobody_open_a_database_until_it_ends() {
     is_done.recv_timeout(SURELY).expect("the writer goes on");
     // What was database 0 has both keys now.
     assert_eq!((engine.len(Db(0)), engine.len(NEW)), (0, 2));
-    engine.verify().unwrap();
+    engine.verify_at_rest().unwrap();
 }
 
 /// Who locks several keys and finds that their databases were swapped meanwhile opened the other one with
@@ -107,7 +107,7 @@ fn swaps_first_writes_and_all_locks_do_not_wait_for_each_other() {
         for _ in 0..3 {
             is_done.recv_timeout(SURELY).expect("none waits for ever");
         }
-        engine.verify().unwrap();
+        engine.verify_at_rest().unwrap();
     }
 }
 

@@ -39,8 +39,16 @@ pub struct Candidate {
     pub drain: Drain,
     /// Bytes of blocks to move.
     pub live_bytes: u64,
+    /// Bytes of the largest of them, if it is larger than a page.
+    pub largest_bytes: u64,
     /// Bytes that are had by it.
     pub gained_bytes: u64,
+}
+
+/// Of the runs that begin in an extent.
+struct Longest {
+    units: u32,
+    beyond: u32,
 }
 
 /// Pages of one class looked at for a candidate.
@@ -92,6 +100,7 @@ impl Allocator {
         (all_free - self.page_free(page) >= live).then(|| Candidate {
             drain: Drain::Page(page),
             live_bytes: live as u64 * class.size() as u64,
+            largest_bytes: 0,
             gained_bytes: class.page_units() as u64 * UNIT,
         })
     }
@@ -112,15 +121,37 @@ impl Allocator {
             let first = index * UNITS_PER_EXTENT;
             let own = extent.used & 1 == 0 || extent.run_starts & 1 != 0 || self.in_page(first);
             // Of equal ones the last: what remains gathers at the arena's start.
-            (fit && quiet && own).then_some((used, std::cmp::Reverse(index)))
+            if !(fit && quiet && own) {
+                return None;
+            }
+            // All of a large block has to be moved, also what lies in the extents behind this one.
+            let largest = self.longest_run_from(index);
+            let used = used + largest.beyond;
+            let fit = 2 * used <= free_units.saturating_sub(own_free);
+            fit.then_some((used, std::cmp::Reverse(index), largest.units))
         });
-        let (used, std::cmp::Reverse(index)) = extents.min()?;
+        let (used, std::cmp::Reverse(index), largest) = extents.min()?;
         Some(Candidate {
             drain: Drain::Extent(index),
             live_bytes: used as u64 * UNIT,
+            largest_bytes: largest as u64 * UNIT,
             gained_bytes: self.extent(index).committed.count_ones() as u64
                 * crate::arena::layout::STEP,
         })
+    }
+
+    /// The longest run that begins in an extent, and how far the last one goes beyond it.
+    fn longest_run_from(&self, extent: u32) -> Longest {
+        let mut longest = Longest { units: 0, beyond: 0 };
+        let mut starts = self.extent(extent).run_starts;
+        while starts != 0 {
+            let first = starts.trailing_zeros();
+            starts &= starts - 1;
+            let units = self.run_length(extent * UNITS_PER_EXTENT + first);
+            longest.units = longest.units.max(units);
+            longest.beyond = (first + units).saturating_sub(UNITS_PER_EXTENT);
+        }
+        longest
     }
 
     /// Whether a unit belongs to a page (and not to a large block).

@@ -11,13 +11,14 @@
 //! describes the page. Nothing is threaded through free blocks: a late reader of a block that was
 //! freed finds old bytes, never a list to break.
 //!
-//! Invariants, checked by `verify`, are numbered A1 to A7 there.
+//! Invariants, checked by `verify`, are numbered A1 to A7 there, and A8 and A9 in `owned.rs`.
 
 mod class;
 pub mod classes;
 mod drain;
 mod extent;
 mod heap;
+mod owned;
 mod page;
 mod runs;
 pub mod session;
@@ -28,6 +29,7 @@ mod verify;
 
 pub use classes::{BLOCK_MAX, PageKind, block_bytes};
 pub use drain::{Candidate, Drain};
+pub(crate) use owned::Owned;
 pub use session::{SessionSlot, TopPlace};
 pub use upkeep::Collapse;
 pub use usage::{ClassUsage, Usage};

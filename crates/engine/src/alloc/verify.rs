@@ -23,9 +23,9 @@ use crate::arena::layout::{PAGE_SHIFT, PAGES_PER_EXTENT, STEP, UNITS_PER_EXTENT,
 use crate::sync::atomics::Ordering::Relaxed;
 use std::collections::HashSet;
 
-type Check = Result<(), String>;
+pub(super) type Check = Result<(), String>;
 
-fn ensure(holds: bool, broken: impl FnOnce() -> String) -> Check {
+pub(super) fn ensure(holds: bool, broken: impl FnOnce() -> String) -> Check {
     if holds { Ok(()) } else { Err(broken()) }
 }
 
@@ -164,34 +164,43 @@ impl Allocator {
     }
 
     fn verify_magazines(&self) -> Check {
-        let layout = *self.arena.layout();
         let mut seen = HashSet::new();
-        let mut claimed = self.arena.load64(CLAIMED_AT, Relaxed);
-        while claimed != 0 {
-            let slot = claimed.trailing_zeros();
-            claimed &= claimed - 1;
-            for class in Class::all() {
-                let magazine = layout.session(slot) + magazine_at(class);
-                let count = self.arena.load32(magazine, Relaxed);
+        let mut outcome = Ok(());
+        self.each_magazine(|class, magazine, count| {
+            let mut check = || {
                 ensure(count as usize <= MAGAZINE_MAX.min(class.magazine_capacity()), || {
-                    format!("A7: session {slot} has {count} blocks of {} B", class.size())
+                    format!("A7: a magazine has {count} blocks of {} B", class.size())
                 })?;
-                for i in 1..=count as u64 {
+                (1..=count as u64).try_for_each(|i| {
                     let block = self.arena.load32(magazine + 4 * i, Relaxed);
                     ensure(self.is_in_use(class, (block as u64) << 3), || {
-                        format!("A7: session {slot} holds block {block:#x}, which is not in use")
+                        format!("A7: a magazine holds block {block:#x}, which is not in use")
                     })?;
                     ensure(seen.insert(block), || {
                         format!("A7: block {block:#x} is in two magazines")
-                    })?;
-                }
+                    })
+                })
+            };
+            outcome = std::mem::replace(&mut outcome, Ok(())).and_then(|()| check());
+        });
+        outcome
+    }
+
+    /// Calls `visit` with every session's magazines: the class, the magazine's place, its blocks.
+    pub(super) fn each_magazine(&self, mut visit: impl FnMut(Class, u64, u32)) {
+        let mut claimed = self.arena.load64(CLAIMED_AT, Relaxed);
+        while claimed != 0 {
+            let slot = self.arena.layout().session(claimed.trailing_zeros());
+            claimed &= claimed - 1;
+            for class in Class::all() {
+                let magazine = slot + magazine_at(class);
+                visit(class, magazine, self.arena.load32(magazine, Relaxed));
             }
         }
-        Ok(())
     }
 
     /// Whether a block of this class begins at an offset and is marked in use.
-    fn is_in_use(&self, class: Class, offset: u64) -> bool {
+    pub(super) fn is_in_use(&self, class: Class, offset: u64) -> bool {
         let layout = self.arena.layout();
         if offset < layout.data_at || offset >= layout.len {
             return false;

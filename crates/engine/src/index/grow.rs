@@ -37,7 +37,7 @@ impl Engine {
         if target.shard.directory().is_empty() {
             self.first_segment(session, target)?;
         }
-        for _ in 0..=SPLITS_MAX {
+        for splits in 0..=SPLITS_MAX {
             let directory = target.shard.directory();
             let segment = target.shard.segment_of(directory, position);
             let home = home_of(hash);
@@ -47,7 +47,9 @@ impl Engine {
             if let Some((line, slot)) = self.stash_place(target, segment, home) {
                 return Ok((segment, line, slot));
             }
-            self.split(session, target, segment)?;
+            if splits < SPLITS_MAX {
+                self.split(session, target, segment)?;
+            }
         }
         Err(StoreError::Full)
     }

@@ -53,6 +53,12 @@ impl Engine {
         self.distribute(old, [low, high], is_high);
         publish(directory, low, spans[0]);
         publish(directory, high, spans[1]);
+        // The old segment may have been put off by a sweep; its children say what is due, and nobody
+        // looks at a segment before the shard's word says so.
+        let due = low.next_due().min(high.next_due());
+        if due < target.shard.next_due() {
+            target.shard.set_next_due(due);
+        }
         session.give_index(old.reference(), SEGMENT_BYTES);
         session.count_split();
         Ok(())

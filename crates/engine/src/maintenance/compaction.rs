@@ -65,7 +65,12 @@ impl Session {
         allocator.drain_blocks(drain, |block, kind| {
             moved += match kind {
                 Some(PageKind::Index) => self.move_index_block(block, now),
-                Some(PageKind::Item) | None => self.move_item(block, no_place, now),
+                Some(PageKind::Item) => self.move_item(block, no_place, now),
+                // A large value, or the directory of a shard of very many keys.
+                None => match self.move_item(block, no_place, now) {
+                    0 => self.move_index_block(block, now),
+                    bytes => bytes,
+                },
             };
         });
         self.slot().flush();

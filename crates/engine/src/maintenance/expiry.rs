@@ -23,7 +23,7 @@ use crate::sync::lock;
 use crate::verbs::{Db, Event, Millis};
 
 /// How long a segment is left alone after a sweep: the most by which an expiry is late.
-const SWEEP_EVERY_MS: u64 = 100;
+pub(crate) const SWEEP_EVERY_MS: u64 = 100;
 /// Segments swept while a shard's lock is held: of 130 to 310 items each, which take 20 to 100 us.
 const SEGMENTS_A_HOLD: usize = 4;
 

@@ -12,7 +12,7 @@ use compaction::NoPlace;
 use expiry::Expired;
 use room::AMPLE_BYTES;
 
-pub(crate) use expiry::ExpiryPlace;
+pub(crate) use expiry::{ExpiryPlace, SWEEP_EVERY_MS};
 
 /// What maintenance did in one call, so that the caller can pace itself.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -36,6 +36,8 @@ const AHEAD_BYTES_MAX: u64 = 64 << 20;
 const AHEAD_BYTES_MIN: u64 = 1 << 20;
 /// Compaction begins when more than this share of the blocks lies unused: one in so many.
 const WASTE_ONE_IN: u64 = 12;
+/// A larger value stays where it is, unless somebody needs the memory at once.
+const MOVED_BYTES_MAX: u64 = 4 << 20;
 /// And when it is worth the trouble at all.
 const WASTE_BYTES_MIN: u64 = 1 << 20;
 
@@ -183,6 +185,10 @@ impl Session {
                 continue;
             }
             let Some(candidate) = allocator.drain_extent_candidate() else { break };
+            // Who moves a value holds its shard's lock, for a millisecond or so at this size.
+            if candidate.largest_bytes > MOVED_BYTES_MAX {
+                break;
+            }
             match self.empty(candidate.drain, NoPlace::Stay, now) {
                 Some(moved) => work.moved_bytes += moved,
                 None => break,
