@@ -69,12 +69,10 @@ pub fn run(
             for cell in cells.iter_mut().filter(|cell| cell.operation == operation) {
                 let name = format!("{operation:?}").to_uppercase();
                 say(&format!("round {}/{} {name} P{}", round + 1, plan.rounds, cell.pipeline));
-                let mut sides = Vec::new();
-                for servers in &setups {
-                    let mut spec = spec(plan, servers, client_cores, cell.pipeline);
-                    spec.spins = spins;
-                    sides.push(Side::open(spec, &pool)?);
-                }
+                let mut sides = Side::all(setups.iter().map(|servers| {
+                    let spec = spec(plan, servers, client_cores, cell.pipeline);
+                    (LoadSpec { spins, ..spec }, &pool)
+                }))?;
                 let turns = generator::take_turns(&mut sides, round % NAMES.len(), |_, _| {})?;
                 for (visits, turns) in cell.visits.iter_mut().zip(&turns) {
                     visits.extend(Visit::of(turns));

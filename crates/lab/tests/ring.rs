@@ -1,10 +1,13 @@
 //! The generator's ring against the same servers as its poller: it counts right, notices wrong
 //! answers, and says so when a server goes away. These tests need a kernel of 6.15 or younger that
-//! lets them have an io_uring; the generator itself does without one elsewhere.
+//! lets them have an io_uring, and say that they are skipped where there is none; the generator itself
+//! does without one there.
 
 mod servers;
 
 use std::collections::HashMap;
+use std::io::Write;
+use std::sync::LazyLock;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
@@ -13,6 +16,25 @@ use dolium_lab::generator::{self, LoadSpec, Pace, Side, Target, take_turns};
 use dolium_lab::workload::{Mix, Protocol, RequestPool, Workload};
 
 use servers::{Answer, ask, corrupting, memcached, refusing, resp, server, workload};
+
+/// Whether the machine lets a process have a ring as the generator wants it. The kernel is asked, not
+/// the generator: one that has forgotten its ring must fail here.
+fn is_there() -> bool {
+    static IS_THERE: LazyLock<bool> = LazyLock::new(|| {
+        let mut ring = io_uring::IoUring::builder();
+        let ring: std::io::Result<io_uring::IoUring> =
+            ring.setup_single_issuer().setup_defer_taskrun().build(8);
+        ring.is_ok_and(|ring| ring.params().is_feature_no_iowait())
+    });
+    if !*IS_THERE {
+        // Not by a macro, whose output is shown of failed tests only.
+        let _ = writeln!(
+            std::io::stderr(),
+            "skipped: this kernel is older than 6.15 or lets the test have no io_uring"
+        );
+    }
+    *IS_THERE
+}
 
 /// So many connections that the latencies of few are kept, asked for long enough.
 fn spec(target: &Target) -> LoadSpec {
@@ -26,6 +48,9 @@ fn spec(target: &Target) -> LoadSpec {
 
 #[test]
 fn every_value_is_found_and_right_over_a_ring() {
+    if !is_there() {
+        return;
+    }
     for (protocol, answer) in
         [(Protocol::Resp, resp as Answer), (Protocol::Memcached, memcached as Answer)]
     {
@@ -50,6 +75,9 @@ fn every_value_is_found_and_right_over_a_ring() {
 /// send has left over must go out before the next one, or the bytes of two requests are mixed.
 #[test]
 fn an_open_loop_over_a_ring_mixes_nothing_while_sockets_are_full() {
+    if !is_there() {
+        return;
+    }
     const PERIOD: Duration = Duration::from_millis(250);
     const ASLEEP: Duration = Duration::from_millis(200);
     let target = server(resp, Some((PERIOD, ASLEEP)));
@@ -79,6 +107,9 @@ fn an_open_loop_over_a_ring_mixes_nothing_while_sockets_are_full() {
 /// What was due when the run gave up is counted, also where no connection had it yet.
 #[test]
 fn requests_that_a_ring_never_sent_are_unanswered_at_their_age() {
+    if !is_there() {
+        return;
+    }
     let asleep = Duration::from_secs(20);
     let target = server(resp, Some((asleep, asleep)));
     let sets = Workload { value_bytes: 3_900.into(), ..workload(Protocol::Resp, Mix::Set) };
@@ -93,6 +124,9 @@ fn requests_that_a_ring_never_sent_are_unanswered_at_their_age() {
 
 #[test]
 fn what_a_ring_does_not_serve_is_asked_with_calls() {
+    if !is_there() {
+        return;
+    }
     let target = server(resp, None);
     let gets = workload(Protocol::Resp, Mix::Get);
     let by_ring = |how: LoadSpec, asked: &Workload| ask(&how, asked).unwrap().by_ring;
@@ -109,11 +143,15 @@ fn what_a_ring_does_not_serve_is_asked_with_calls() {
 
 #[test]
 fn a_ring_counts_misses_notices_a_wrong_byte_and_repeats_a_refusal() {
+    if !is_there() {
+        return;
+    }
     let gets = workload(Protocol::Resp, Mix::Get);
     let empty = ask(&spec(&server(resp, None)), &gets).unwrap();
-    // Misses count from the first request, operations in the window only.
     assert!(empty.by_ring && empty.operations > 100, "{}", empty.operations);
-    assert!(empty.misses >= empty.operations, "{}", empty.misses);
+    // The three are read one after the other while requests go on.
+    assert!(empty.reads.abs_diff(empty.operations) < empty.operations / 10, "{}", empty.reads);
+    assert!(empty.misses.abs_diff(empty.reads) < empty.reads / 10, "{}", empty.misses);
     let target = server(corrupting, None);
     generator::preload(&target, &workload(Protocol::Resp, Mix::Set), |_| {}).unwrap();
     let outcome = ask(&LoadSpec { verify: true, ..spec(&target) }, &gets);
@@ -131,6 +169,9 @@ fn dying(input: &[u8], store: &mut HashMap<Vec<u8>, Vec<u8>>, output: &mut Vec<u
 
 #[test]
 fn a_server_that_hangs_up_ends_a_ring_with_its_sentence() {
+    if !is_there() {
+        return;
+    }
     let outcome = ask(&spec(&server(dying, None)), &workload(Protocol::Resp, Mix::Get));
     assert!(matches!(outcome, Err(LabError::Closed)), "{outcome:?}");
 }
@@ -138,6 +179,9 @@ fn a_server_that_hangs_up_ends_a_ring_with_its_sentence() {
 /// The warm-up goes by a ring and the turns by epoll, over the same connections.
 #[test]
 fn connections_of_a_ring_are_asked_with_calls_afterwards() {
+    if !is_there() {
+        return;
+    }
     let target = server(resp, None);
     let gets = workload(Protocol::Resp, Mix::Get);
     generator::preload(&target, &workload(Protocol::Resp, Mix::Set), |_| {}).unwrap();
@@ -148,7 +192,7 @@ fn connections_of_a_ring_are_asked_with_calls_afterwards() {
         window: Duration::from_millis(100),
         ..spec(&target)
     };
-    let mut sides = [Side::open(how, &pool).unwrap()];
+    let mut sides = Side::all([(how, &pool)]).unwrap();
     let turns = take_turns(&mut sides, 0, |_, _| {}).unwrap();
     assert!(turns[0].len() > 1, "one turn only");
     for turn in &turns[0] {

@@ -115,30 +115,30 @@ impl Options {
             Duration::try_from_secs_f64(number)
                 .map_err(|_| LabError::Options(format!("{number} is no time")))
         };
-        if !self.no_load {
-            generator::preload(&target, &workload, |_| {})?;
-        }
+        let spec = LoadSpec {
+            target,
+            more: Vec::new(),
+            connections: self.connections,
+            pipeline: self.pipeline,
+            threads: self.threads,
+            cores: self.cores.clone(),
+            warm_up: seconds(self.warm_up)?,
+            window: seconds(self.seconds)?,
+            pace: self.rate.map_or(Pace::Closed, |rate| Pace::Open { rate }),
+            verify: self.verify,
+            servers: self.pid.into_iter().collect(),
+            interval: None,
+            fill: None,
+            spins: self.spin,
+            between: None,
+        };
         let pool = RequestPool::build(&workload)?;
-        let report = generator::run(
-            &LoadSpec {
-                target,
-                more: Vec::new(),
-                connections: self.connections,
-                pipeline: self.pipeline,
-                threads: self.threads,
-                cores: self.cores.clone(),
-                warm_up: seconds(self.warm_up)?,
-                window: seconds(self.seconds)?,
-                pace: self.rate.map_or(Pace::Closed, |rate| Pace::Open { rate }),
-                verify: self.verify,
-                servers: self.pid.into_iter().collect(),
-                interval: None,
-                fill: None,
-                spins: self.spin,
-                between: None,
-            },
-            &pool,
-        )?;
+        // Somebody's own store runs there: nothing is written into it for a run that cannot be.
+        generator::check(&spec, &pool)?;
+        if !self.no_load {
+            generator::preload(&spec.target, &workload, |_| {})?;
+        }
+        let report = generator::run(&spec, &pool)?;
         println!(
             "{}, pipeline {}, {} connections, {} loop",
             self.mix.name(),
@@ -163,7 +163,8 @@ impl Options {
             println!("  server busy     {:>11.0}%", busy * 100.0);
         }
         if report.misses > 0 {
-            println!("  without a value {:>12}", report.misses);
+            let share = report.misses_percent();
+            println!("  without a value {:>12}   ({share:.2} % of what was read)", report.misses);
         }
         if report.unanswered > 0 {
             println!("  never answered  {:>12}", report.unanswered);
@@ -190,5 +191,45 @@ impl Options {
             key: self.cert_key.clone(),
         };
         Ok(Target::Tls(address, Tls::new(&options, &self.host)?))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::net::TcpListener;
+
+    use clap::Parser;
+
+    use super::*;
+
+    #[derive(Parser)]
+    struct Line {
+        #[command(flatten)]
+        options: Options,
+    }
+
+    /// A store that runs is somebody's: what cannot be measured must not write keys into it first.
+    #[test]
+    fn what_cannot_be_asked_is_refused_before_the_store_is_touched() {
+        let store = TcpListener::bind("127.0.0.1:0").unwrap();
+        store.set_nonblocking(true).unwrap();
+        let port = store.local_addr().unwrap().port().to_string();
+        for wrong in [
+            "--conns=0",
+            "--pipeline=0",
+            "--threads=0",
+            "--rate=0",
+            "--rate=-1",
+            "--rate=NaN",
+            "--seconds=0",
+            "--seconds=-1",
+            "--seconds=1e12",
+            "--warm-up=NaN",
+        ] {
+            let line = ["load", "--port", &port, "--keys", "100", wrong];
+            let told = Line::try_parse_from(line).unwrap().options.run();
+            assert!(matches!(told, Err(LabError::Options(_))), "{wrong}: {told:?}");
+            assert!(store.accept().is_err(), "{wrong}: the store was asked");
+        }
     }
 }

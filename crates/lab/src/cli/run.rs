@@ -234,7 +234,7 @@ fn tell(results: &Results) {
     for line in report::finding::sentences(results) {
         println!("{}", fold(&line, screen));
     }
-    for line in report::finding::warnings(results) {
+    for line in report::warnings::all(results) {
         println!("{}", fold(&format!("note: {line}"), screen));
     }
 }

@@ -1,4 +1,5 @@
-//! The search of `dolium lab qos` for the highest rate that is kept: down from above, in two passes.
+//! The search of `dolium lab qos` and of `kind = "quality"` for the highest rate that is kept: down from
+//! above, in two passes.
 //!
 //! ```text
 //! first    0 ---|---|---|---|---|---|---|--- top      in eighths, from the top until one is kept; if
@@ -16,7 +17,7 @@
 const RUNGS: usize = 8;
 
 /// A search between zero and a rate that is probably too high.
-pub(super) struct Descent {
+pub(crate) struct Descent {
     /// Rates that are to be tried, the highest last.
     ahead: Vec<f64>,
     /// How far apart those of this pass are.

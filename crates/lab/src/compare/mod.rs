@@ -5,7 +5,8 @@
 //! and what is reported is the median of those ratios. Every round starts its servers anew: two
 //! starts of one program differ too.
 
-mod descent;
+mod cell;
+pub(crate) mod descent;
 pub mod qos;
 mod table;
 
@@ -15,12 +16,13 @@ use std::time::{Duration, Instant};
 use clap::ValueEnum;
 use serde::Serialize;
 
+pub(crate) use self::cell::judge;
+pub use self::cell::{Cell, Visit};
 pub use crate::statistics::{median, spread};
 
 use crate::LabError;
-use crate::generator::{self, LoadReport, LoadSpec, Pace, Side};
+use crate::generator::{self, LoadSpec, Pace, Side};
 use crate::machine::Machine;
-use crate::statistics::Judgement;
 use crate::stores::{Role, Running, Store, Surroundings};
 use crate::workload::{Distribution, Mix, Operation, RequestPool, Workload};
 
@@ -59,74 +61,6 @@ pub enum Idle {
     Sleep,
     /// It looks on, on cores of its own.
     Spin,
-}
-
-/// One visit to one store.
-#[derive(Clone, Debug, Serialize)]
-pub struct Visit {
-    pub server_us: f64,
-    pub client_us: f64,
-    pub rate: f64,
-    pub p50_us: f64,
-    pub p99_us: f64,
-    pub p999_us: f64,
-    pub busy: f64,
-    pub misses: u64,
-    /// Of each short turn, in pairs with those of the other stores.
-    pub turns_server_us: Vec<f64>,
-    pub turns_rate: Vec<f64>,
-}
-
-impl Visit {
-    pub(crate) fn of(turns: &[LoadReport]) -> Option<Self> {
-        let (first, rest) = turns.split_first()?;
-        let mut all = first.clone();
-        rest.iter().for_each(|turn| all.absorb(turn));
-        let server_us = |turn: &LoadReport| turn.all_server_us().unwrap_or(f64::NAN);
-        Some(Self {
-            server_us: server_us(&all),
-            client_us: all.client_us(),
-            rate: all.rate(),
-            p50_us: all.latency_us(0.50),
-            p99_us: all.latency_us(0.99),
-            p999_us: all.latency_us(0.999),
-            busy: all.server_busy().unwrap_or(f64::NAN),
-            misses: all.misses,
-            turns_server_us: turns.iter().map(server_us).collect(),
-            turns_rate: turns.iter().map(LoadReport::rate).collect(),
-        })
-    }
-}
-
-/// How the visits of one store stand to those of another, round by round.
-pub(crate) fn judge(above: &[Visit], below: &[Visit], turns: fn(&Visit) -> &[f64]) -> Judgement {
-    Judgement::turns(above.iter().map(turns).zip(below.iter().map(turns)), 1)
-}
-
-/// All visits of one operation at one pipeline depth.
-#[derive(Clone, Debug, Serialize)]
-pub struct Cell {
-    pub operation: Operation,
-    pub pipeline: usize,
-    /// For each store of the plan, or whatever else takes turns, its visits, one a round.
-    pub visits: Vec<Vec<Visit>>,
-}
-
-impl Cell {
-    /// Median over the rounds of one figure of one store.
-    pub fn typical(&self, store: usize, figure: impl Fn(&Visit) -> f64) -> f64 {
-        median(self.visits[store].iter().map(figure))
-    }
-
-    /// How server CPU an operation of one store stands to another's.
-    pub fn cost(&self, store: usize, to: usize) -> Judgement {
-        judge(&self.visits[store], &self.visits[to], |visit| &visit.turns_server_us)
-    }
-
-    /// How the operations a second of one store stand to another's.
-    pub fn rate(&self, store: usize, to: usize) -> Judgement {
-        judge(&self.visits[store], &self.visits[to], |visit| &visit.turns_rate)
-    }
 }
 
 /// The outcome of a plan.
@@ -181,17 +115,27 @@ pub fn run(
             for cell in cells.iter_mut().filter(|cell| cell.operation == operation) {
                 let name = format!("{operation:?}").to_uppercase();
                 say(&format!("round {}/{} {name} P{}", round + 1, plan.rounds, cell.pipeline));
-                let mut sides = Vec::new();
+                let (mut loads, mut pids) = (Vec::new(), Vec::new());
                 for (number, &store) in plan.stores.iter().enumerate() {
                     let server = server_for(&servers, plan, number, operation);
                     let closed = spec(plan, around, server, cell.pipeline, Pace::Closed);
                     let spec = LoadSpec { spins, ..closed };
-                    sides.push(Side::open(spec, &pools[&store.protocol()])?);
+                    loads.push((spec, &pools[&store.protocol()]));
+                    pids.push(server.pid());
                 }
-                let turns =
-                    generator::take_turns(&mut sides, round % plan.stores.len(), |_, _| {})?;
-                for (visits, turns) in cell.visits.iter_mut().zip(&turns) {
-                    visits.extend(Visit::of(turns));
+                let mut sides = Side::all(loads)?;
+                // What all have taken when the first turn of any begins: until then they warm up.
+                let mut before = None;
+                let first = round % plan.stores.len();
+                let turns = generator::take_turns(&mut sides, first, |_, _| {
+                    before.get_or_insert_with(|| cell::taken_ns(&pids));
+                })?;
+                let (before, after) = (before.transpose()?, cell::taken_ns(&pids)?);
+                for (number, turns) in turns.iter().enumerate() {
+                    let whole = before.as_ref().and_then(|before| before[number]);
+                    let whole_ns = after[number].zip(whole).map(|(b, a)| b.saturating_sub(a));
+                    let visit = Visit::of(turns).map(|visit| Visit { whole_ns, ..visit });
+                    cell.visits[number].extend(visit);
                 }
             }
         }

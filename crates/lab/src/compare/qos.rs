@@ -18,12 +18,12 @@ use crate::stores::{Store, Surroundings};
 use crate::workload::RequestPool;
 
 /// A store that keeps up with more than its closed loop showed is tried up to this multiple.
-const HIGHEST_MULTIPLE: f64 = 1.25;
+pub(crate) const HIGHEST_MULTIPLE: f64 = 1.25;
 /// A round in which the generator itself was later than this share of the bound says nothing
 /// about the store.
-const CLIENT_LATE_SHARE: f64 = 0.5;
+pub(crate) const CLIENT_LATE_SHARE: f64 = 0.5;
 /// So many times the plan's rounds are made at most, to find as many that say something.
-const ROUNDS_TIMES_MAX: usize = 3;
+pub(crate) const ROUNDS_TIMES_MAX: usize = 3;
 
 /// One offered rate and what came of it.
 #[derive(Clone, Debug, Serialize)]

@@ -7,6 +7,10 @@ use crate::statistics::{Judgement, Verdict};
 use crate::stores::Store;
 
 const WIDTH: usize = 98;
+/// Beside a ratio of rates that the generator and not a server limited.
+const FULL: &str = "(generator full)";
+/// Beside a ratio of stores of which one found fewer values.
+const UNLIKE: &str = "(misses differ)";
 
 impl fmt::Display for Comparison {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -79,9 +83,9 @@ impl Comparison {
                 cell.typical(number, |visit| visit.busy) * 100.0,
                 cell.typical(number, |visit| visit.client_us),
             )?;
-            let misses: u64 = cell.visits[number].iter().map(|visit| visit.misses).sum();
-            if misses > 0 {
-                writeln!(f, "{:<17} {misses} requests found no value", "")?;
+            let misses = cell.misses_percent(number);
+            if misses > 0.0 {
+                writeln!(f, "{:<17} {misses:.2} % of the reads found no value", "")?;
             }
         }
         Ok(())
@@ -115,8 +119,26 @@ impl Comparison {
                         Verdict::TooFew => "?",
                         Verdict::NoDifference | Verdict::Swallowed => "~",
                     };
-                    let text =
-                        format!("{mark}{:.3} ({:.3}-{:.3})", ratio.value, ratio.low, ratio.high);
+                    let text = format!(
+                        "{mark}{:.3} ({:.3}-{:.3}){}",
+                        ratio.value,
+                        ratio.low,
+                        ratio.high,
+                        self.marks(cell, number, what)
+                    );
+                    write!(f, " {text:>23}")?;
+                }
+                writeln!(f)?;
+            }
+            for (what, ratio) in [
+                ("CPU sum", Cell::cost_of_sums as fn(&Cell, usize, usize) -> f64),
+                ("CPU all", Cell::cost_of_whole),
+            ] {
+                write!(f, "{:<19}{what:<7}", "")?;
+                for cell in &self.cells {
+                    let ratio = ratio(cell, 0, number);
+                    let known = ratio.is_finite();
+                    let text = if known { format!("{ratio:.3}") } else { "-".into() };
                     write!(f, " {text:>23}")?;
                 }
                 writeln!(f)?;
@@ -125,7 +147,30 @@ impl Comparison {
         if self.cells.iter().any(|cell| cell.cost(0, 1).verdict == Verdict::TooFew) {
             writeln!(f, "? too few rounds to tell")?;
         }
+        f.write_str(
+            "CPU/op: the median over the rounds of the mean of the middle half of a round's turns; CPU sum: \
+             all CPU of all turns\nover all their operations; CPU all: with what a store took while the \
+             others had their turns\n",
+        )?;
+        let others = 1..self.plan.stores.len();
+        let pairs = others.flat_map(|to| self.cells.iter().map(move |cell| (cell, to)));
+        let said: String = pairs.map(|(cell, to)| self.marks(cell, to, "ops/s")).collect();
+        for (mark, what) in [
+            (FULL, "the generator's core was full and a server's was not: a floor, compare CPU/op"),
+            (UNLIKE, "reads without a value differ by more than a point: not the same work"),
+        ] {
+            if said.contains(mark) {
+                writeln!(f, "{mark}: {what}")?;
+            }
+        }
         Ok(())
+    }
+
+    /// What must be known beside a ratio of the first store to another.
+    fn marks(&self, cell: &Cell, to: usize, what: &str) -> String {
+        let full = what == "ops/s" && cell.is_client_full([0, to], self.plan.client_threads);
+        let marks = [(full, FULL), (!cell.is_alike([0, to]), UNLIKE)];
+        marks.iter().filter(|(is, _)| *is).map(|(_, mark)| format!(" {mark}")).collect()
     }
 
     fn noise(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -79,11 +79,14 @@ pub(super) struct Connection {
 }
 
 /// How a read ended.
+#[derive(Default)]
 pub(super) struct Received {
     /// Whether there may be more to read: the buffer was filled.
     pub more: bool,
     pub turns: usize,
     pub replies: u64,
+    /// Those of the replies that a read asked for, and those of them without a value.
+    pub reads: u64,
     pub misses: u64,
 }
 
@@ -195,7 +198,7 @@ impl Connection {
             buffer[..held].copy_from_slice(&self.carry);
             self.carry.clear();
         }
-        let none = |more| Received { more, turns: 0, replies: 0, misses: 0 };
+        let none = |more| Received { more, ..Received::default() };
         let room = &mut buffer[held..];
         let arrivals = if self.timed { Some(arrivals) } else { None };
         let (got, at, more) = match self.link.receive(room, arrivals) {
@@ -238,7 +241,7 @@ impl Connection {
         verify: bool,
         finished: &mut impl FnMut(Turn),
     ) -> Result<Received, LabError> {
-        let mut seen = Received { more: false, turns: 0, replies: 0, misses: 0 };
+        let mut seen = Received::default();
         let mut at = 0;
         loop {
             if self.left > 0 {
@@ -249,7 +252,7 @@ impl Connection {
                     return Ok(seen);
                 }
                 if let Some(verdict) = self.ending.take() {
-                    self.reply_done(verdict, &mut seen, finished);
+                    self.reply_done(pool, verdict, &mut seen, finished);
                 }
             }
             let rest = &bytes[at..];
@@ -289,7 +292,7 @@ impl Connection {
                 }
                 Some((len, verdict)) => {
                     at += len;
-                    self.reply_done(verdict, &mut seen, finished);
+                    self.reply_done(pool, verdict, &mut seen, finished);
                 }
             }
         }
@@ -298,11 +301,15 @@ impl Connection {
     #[inline]
     fn reply_done(
         &mut self,
+        pool: &RequestPool,
         verdict: Verdict,
         seen: &mut Received,
         finished: &mut impl FnMut(Turn),
     ) {
+        let front = self.outstanding.front();
+        let place = front.map_or(0, |turn| turn.slice * self.pipeline + self.answered);
         seen.replies += 1;
+        seen.reads += u64::from(pool.is_read(place));
         seen.misses += u64::from(verdict == Verdict::Miss);
         self.answered += 1;
         if self.answered == self.pipeline {

@@ -24,6 +24,7 @@ mod ring;
 mod run;
 mod schedule;
 mod series;
+mod session;
 mod stream;
 mod target;
 mod tls;
@@ -31,8 +32,9 @@ mod turns;
 mod worker;
 
 pub use preload::{preload, preload_records};
-pub use run::{Session, run};
+pub use run::run;
 pub use series::{Counts, Interval};
+pub use session::{Session, check};
 pub use target::Target;
 pub use tls::{Tls, TlsOptions};
 pub use turns::{Side, take_turns};
@@ -132,8 +134,10 @@ pub struct LoadReport {
     pub lag: Histogram<u64>,
     /// Latencies by kind of operation, where a mix has several and is not pipelined.
     pub kinds: Vec<(Operation, Histogram<u64>)>,
+    /// Of these, what was read, and what of it found no value.
+    pub reads: u64,
     pub misses: u64,
-    /// Requests of an open loop that were never answered; they are in `latency` at their age.
+    /// Requests that were never answered; those that are timed are in `latency` at their age.
     pub unanswered: u64,
     /// Without what the threads of a closed loop spent looking for replies in vain.
     pub client_cpu_ns: u64,
@@ -157,6 +161,11 @@ impl LoadReport {
         self.operations as f64 / self.seconds
     }
 
+    /// Reads that found no value, in percent; not a number where nothing was read.
+    pub fn misses_percent(&self) -> f64 {
+        100.0 * self.misses as f64 / self.reads as f64
+    }
+
     /// Server CPU microseconds an operation.
     pub fn server_us(&self) -> Option<f64> {
         let ns = self.server_cpu_ns?;
@@ -172,6 +181,7 @@ impl LoadReport {
     pub fn absorb(&mut self, other: &Self) {
         self.operations += other.operations;
         self.seconds += other.seconds;
+        self.reads += other.reads;
         self.misses += other.misses;
         self.unanswered += other.unanswered;
         self.client_cpu_ns += other.client_cpu_ns;

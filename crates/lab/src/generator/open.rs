@@ -1,12 +1,10 @@
 //! The open loop: requests are due at instants that the server has no say in. What they go out and
 //! come back by is a road: epoll here, an io_uring in `ring/open.rs`.
 
-use std::sync::atomic::Ordering;
-
 use super::arrival;
 use super::connection::{Connection, Turn};
 use super::schedule::Schedule;
-use super::worker::{STOPPING, Shared, Tally, Worker, record_kind};
+use super::worker::{Shared, Tally, Worker, record_kind};
 use crate::LabError;
 use crate::generator::series::Recorder;
 use crate::limits::{DRAIN, OPEN_BACKLOG_MAX};
@@ -53,7 +51,7 @@ pub(super) fn run<'p>(
     loop {
         // In this order: a run that ends in time says so after the window, so a clock that is
         // read later shows it.
-        let told = shared.phase.load(Ordering::Acquire) == STOPPING;
+        let told = shared.is_stopping();
         let now = clock.now();
         while next <= now && next < to {
             if worker.turns_outstanding >= OPEN_BACKLOG_MAX {
@@ -98,10 +96,9 @@ pub(super) fn keep(
     turn: Turn,
     (at, now): (Option<u64>, u64),
 ) {
-    let (from, to) = shared.window;
     let pipeline = shared.spec.pipeline as u64;
     let waited = arrival::between(turn.since, at, now);
-    if (from..to).contains(&turn.since) {
+    if shared.is_measured(turn.since) {
         tally.latency.saturating_record_n(waited, pipeline);
         tally.served.saturating_record_n(arrival::between(turn.sent, at, now), pipeline);
         record_kind(&mut tally.kinds, shared.pool, turn.slice, waited);
@@ -113,9 +110,9 @@ pub(super) fn keep(
 
 /// Requests that were never answered have waited at least until now.
 fn count_unanswered(worker: &mut Worker<'_>, due: impl Iterator<Item = u64>, now: u64) {
-    let (from, to) = worker.shared.window;
-    let pipeline = worker.shared.spec.pipeline as u64;
-    for since in due.filter(|since| (from..to).contains(since)) {
+    let shared = worker.shared;
+    let pipeline = shared.spec.pipeline as u64;
+    for since in due.filter(|&since| shared.is_measured(since)) {
         worker.tally.unanswered += pipeline;
         worker.tally.latency.saturating_record_n(now - since, pipeline);
     }
@@ -195,6 +192,6 @@ fn receive(worker: &mut Worker<'_>, connection: &mut Connection) -> Result<bool,
         },
     )?;
     worker.turns_outstanding -= got.turns;
-    worker.note(got.replies, got.misses);
+    worker.note(&got);
     Ok(got.more)
 }

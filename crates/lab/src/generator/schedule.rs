@@ -47,6 +47,20 @@ impl Schedule {
             }
             (root.sqrt() - self.rate) / self.growth
         };
-        self.begin + after as u64
+        // At a tiny rate that is after the end of all time, which has no number.
+        self.begin.saturating_add(after as u64)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_request_of_a_tiny_rate_is_due_at_the_end_of_all_time_and_not_before_the_beginning() {
+        let rate = 1e-30 / 1e9;
+        let slow = Schedule { begin: 500_000, offset: 0.0, rate, growth: 0.0 };
+        assert_eq!(slow.due(0), 500_000);
+        assert_eq!(slow.due(1), u64::MAX);
     }
 }

@@ -9,6 +9,7 @@
 
 use std::time::Duration;
 
+use super::session::timed_step;
 use super::{LoadReport, LoadSpec, Pace, Session};
 use crate::LabError;
 use crate::limits::{TURN, TURN_ANSWERS};
@@ -22,19 +23,31 @@ pub struct Side<'a> {
     spec: LoadSpec,
     pool: &'a RequestPool,
     session: Session,
+    /// Of so many connections the latencies of one are kept.
+    step: usize,
 }
 
 impl<'a> Side<'a> {
-    /// Connects.
-    pub fn open(spec: LoadSpec, pool: &'a RequestPool) -> Result<Self, LabError> {
-        let session = Session::open(&spec, pool)?;
-        Ok(Self { spec, pool, session })
+    /// Connects all that are to be compared. Where one of them must have every latency kept, all have:
+    /// a reply with the kernel's note costs the client more, and who is asked by a slower client is
+    /// asked less.
+    pub fn all(
+        loads: impl IntoIterator<Item = (LoadSpec, &'a RequestPool)>,
+    ) -> Result<Vec<Self>, LabError> {
+        let loads: Vec<(LoadSpec, &RequestPool)> = loads.into_iter().collect();
+        let steps = loads.iter().map(|(spec, pool)| timed_step(spec, pool));
+        let step = steps.min().unwrap_or(1);
+        let open = |(spec, pool)| {
+            let session = Session::timed_by(&spec, pool, step)?;
+            Ok(Self { spec, pool, session, step })
+        };
+        loads.into_iter().map(open).collect()
     }
 
     /// Asks for so long, without a warm-up.
     fn ask(&mut self, window: Duration) -> Result<LoadReport, LabError> {
         if !self.session.at_rest() {
-            self.session = Session::open(&self.spec, self.pool)?;
+            self.session = Session::timed_by(&self.spec, self.pool, self.step)?;
         }
         let spec = LoadSpec { warm_up: Duration::ZERO, window, ..self.spec.clone() };
         self.session.run(&spec, self.pool)
@@ -50,6 +63,10 @@ pub fn take_turns(
     mut around: impl FnMut(usize, Option<&LoadReport>),
 ) -> Result<Vec<Vec<LoadReport>>, LabError> {
     let count = sides.len();
+    if sides.iter().any(|side| side.step != sides[0].step) {
+        let why = "those that take turns have the same share of their connections timed";
+        return Err(LabError::Options(why.into()));
+    }
     let mut turn = TURN;
     for place in 0..count {
         let side = &mut sides[(first + place) % count];

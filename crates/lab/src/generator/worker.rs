@@ -1,11 +1,11 @@
 //! One generator thread: a loop over its share of the connections, by epoll or by a ring.
 
-use std::sync::atomic::{AtomicI32, AtomicU8, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicI32, AtomicU64, Ordering};
 
 use hdrhistogram::Histogram;
 
 use super::arrival::{self, Arrivals};
-use super::connection::{Connection, Turn};
+use super::connection::{Connection, Received, Turn};
 use super::open::{self, ByEpoll};
 use super::poller::Poller;
 use super::ring;
@@ -17,13 +17,6 @@ use crate::clock::Clock;
 use crate::limits::RECEIVE_BYTES;
 use crate::workload::{Mix, Operation, RequestPool};
 
-/// Operations count, but no latency is kept.
-pub(super) const WARMING: u8 = 0;
-/// Latencies are kept.
-pub(super) const MEASURING: u8 = 1;
-/// Nothing new is asked; what is outstanding is awaited.
-pub(super) const STOPPING: u8 = 2;
-
 /// Operations whose latencies are told apart in a mix.
 pub(super) const KINDS: [Operation; 3] = [Operation::Get, Operation::Set, Operation::Other];
 
@@ -32,17 +25,26 @@ pub(super) struct Shared<'a> {
     pub spec: &'a LoadSpec,
     pub pool: &'a RequestPool,
     pub clock: Clock,
-    pub phase: &'a AtomicU8,
+    /// Nothing new is asked; what is outstanding is awaited.
+    pub stopping: &'a AtomicBool,
     /// When the first request is due.
     pub begin: u64,
-    /// Open loop: the instants between which a request must be due to be measured.
+    /// The instants between which a request must be asked, in an open loop be due, for its latency to
+    /// be kept, however late the reply comes: by when replies come, the longest waits would be lost.
     pub window: (u64, u64),
 }
 
 impl Shared<'_> {
     #[inline]
-    pub fn phase(&self) -> u8 {
-        self.phase.load(Ordering::Relaxed)
+    pub fn is_stopping(&self) -> bool {
+        self.stopping.load(Ordering::Acquire)
+    }
+
+    /// Whether the latency of a request is kept that was asked, or due, at `since`.
+    #[inline]
+    pub fn is_measured(&self, since: u64) -> bool {
+        let (from, to) = self.window;
+        (from..to).contains(&since)
     }
 }
 
@@ -51,6 +53,9 @@ impl Shared<'_> {
 #[derive(Default)]
 pub(super) struct Gauge {
     pub operations: AtomicU64,
+    /// Those of the operations that read, and those of the reads that found nothing.
+    pub reads: AtomicU64,
+    pub misses: AtomicU64,
     pub thread: AtomicI32,
     /// For how long it has looked for replies that were not there.
     pub idle_ns: AtomicU64,
@@ -64,7 +69,6 @@ pub(super) struct Tally {
     pub lag: Histogram<u64>,
     /// By kind of operation, in the order of `KINDS`; empty if there is only one.
     pub kinds: Vec<Histogram<u64>>,
-    pub misses: u64,
     pub unanswered: u64,
     pub series: Vec<Interval>,
     /// Whether an io_uring was asked with.
@@ -88,13 +92,14 @@ pub(super) fn work(
         arrivals: Arrivals::new(shared.clock),
         buffer: vec![0; RECEIVE_BYTES.max(2 * shared.pool.longest_reply())],
         operations: 0,
+        reads: 0,
+        misses: 0,
         turns_outstanding: 0,
         tally: Tally {
             latency: histogram(),
             served: histogram(),
             lag: histogram(),
             kinds: if mixed(shared) { KINDS.map(|_| histogram()).into() } else { Vec::new() },
-            misses: 0,
             unanswered: 0,
             series: Vec::new(),
             by_ring: ring.is_some(),
@@ -150,6 +155,8 @@ pub(super) struct Worker<'a> {
     pub arrivals: Arrivals,
     pub buffer: Vec<u8>,
     pub operations: u64,
+    pub reads: u64,
+    pub misses: u64,
     pub turns_outstanding: usize,
     pub tally: Tally,
     pub recorder: Option<Recorder>,
@@ -158,14 +165,14 @@ pub(super) struct Worker<'a> {
 impl Worker<'_> {
     /// Keeps the latency of a turn of a closed loop whose last reply came in `at`.
     #[inline]
-    pub fn keep(&mut self, timed: bool, turn: Turn, at: Option<u64>, measuring: bool) {
+    pub fn keep(&mut self, timed: bool, turn: Turn, at: Option<u64>) {
         if !timed {
             return;
         }
         let now = self.shared.clock.now();
         let waited = arrival::between(turn.since, at, now);
         let pipeline = self.shared.spec.pipeline as u64;
-        if measuring {
+        if self.shared.is_measured(turn.since) {
             self.tally.latency.saturating_record_n(waited, pipeline);
             record_kind(&mut self.tally.kinds, self.shared.pool, turn.slice, waited);
         }
@@ -175,10 +182,28 @@ impl Worker<'_> {
     }
 
     #[inline]
-    pub fn note(&mut self, replies: u64, misses: u64) {
-        self.operations += replies;
-        self.tally.misses += misses;
-        // Only this thread writes the gauge, so a plain store is enough.
+    pub fn note(&mut self, got: &Received) {
+        self.operations += got.replies;
+        self.reads += got.reads;
+        self.misses += got.misses;
+        // Only this thread writes the gauge, so plain stores are enough.
         self.gauge.operations.store(self.operations, Ordering::Relaxed);
+        self.gauge.reads.store(self.reads, Ordering::Relaxed);
+        self.gauge.misses.store(self.misses, Ordering::Relaxed);
+    }
+
+    /// The end of a closed loop that has waited long enough for its last replies: what was never
+    /// answered has waited at least until now.
+    pub fn give_up(&mut self, connections: &[Connection]) {
+        let now = self.shared.clock.now();
+        let pipeline = self.shared.spec.pipeline as u64;
+        for connection in connections {
+            for turn in connection.unanswered() {
+                self.tally.unanswered += pipeline;
+                if connection.timed && self.shared.is_measured(turn.since) {
+                    self.tally.latency.saturating_record_n(now - turn.since, pipeline);
+                }
+            }
+        }
     }
 }

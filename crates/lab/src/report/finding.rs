@@ -1,55 +1,64 @@
 //! What was found, in a sentence: how the first store stands to each of the others, and how sure
 //! that is.
 
+use super::{phases, warnings};
 use crate::experiment::Kind;
 use crate::run::figures;
-use crate::run::results::{Point, Results, judge};
+use crate::run::results::{Point, Results};
 use crate::statistics::{Judgement, Verdict, median};
-
-/// Share of its cores at which the generator itself is what limits a figure.
-const CLIENT_FULL: f64 = 95.0;
-/// Cores of a server that still has time to spare.
-const SERVER_IDLE: f64 = 0.9;
-/// Share by which the machine's speed may change before a reader must know.
-const DRIFT: f64 = 0.03;
 
 /// How the first store stands to another.
 pub struct Standing {
     pub other: String,
-    /// Median ratio at each setting, and over all.
+    /// Median ratio at each setting at which both have the figure.
     pub ratios: Vec<f64>,
     pub overall: Judgement,
     pub more: usize,
     pub less: usize,
+    /// Settings at which the first had nothing of the figure, at which the other had, and at which there
+    /// is no ratio since one of them was not measured, or neither had any.
+    pub without: [usize; 3],
+    /// What limits what can be concluded, in a few words each.
+    pub marks: Vec<String>,
 }
 
 /// The first store against each other one, by the experiment's figure.
 pub fn standings(results: &Results) -> Vec<Standing> {
     let stores = results.present();
     let Some((first, others)) = stores.split_first() else { return Vec::new() };
-    let figure = &results.experiment.figure;
     let mine: Vec<&Point> = results.points.iter().filter(|point| point.store == *first).collect();
-    let mut standings = Vec::new();
-    for other in others {
-        let (mut pairs, mut ratios) = (Vec::new(), Vec::new());
-        let (mut more, mut less) = (0, 0);
-        for point in &mine {
-            let Some(peer) = results.peer(point, other) else { continue };
-            let judged = results.judge(point, peer, figure, 1);
-            if !judged.ratio.value.is_finite() || judged.ratio.value <= 0.0 {
-                continue;
-            }
-            ratios.push(judged.ratio.value);
-            more += usize::from(judged.verdict == Verdict::More);
-            less += usize::from(judged.verdict == Verdict::Less);
-            pairs.push((*point, peer));
+    others.iter().filter_map(|other| standing(results, &mine, other)).collect()
+}
+
+fn standing(results: &Results, mine: &[&Point], other: &str) -> Option<Standing> {
+    let figure = &results.experiment.figure;
+    let all: Vec<(&Point, &Point)> =
+        mine.iter().filter_map(|&point| Some((point, results.peer(point, other)?))).collect();
+    let (mut pairs, mut ratios) = (Vec::new(), Vec::new());
+    let (mut more, mut less, mut without) = (0, 0, [0; 3]);
+    for &(point, peer) in &all {
+        // Whether they differ at a setting is asked as often as there are settings.
+        let judged = results.judge(point, peer, figure, all.len());
+        let ratio = judged.ratio.value;
+        if ratio.is_nan() {
+            without[2] += 1;
+            continue;
         }
-        if !ratios.is_empty() {
-            let overall = judge(&pairs, figure, 1);
-            standings.push(Standing { other: (*other).into(), ratios, overall, more, less });
+        match (ratio == 0.0, ratio.is_infinite()) {
+            (true, _) => without[0] += 1,
+            (_, true) => without[1] += 1,
+            _ => ratios.push(ratio),
         }
+        more += usize::from(judged.verdict == Verdict::More);
+        less += usize::from(judged.verdict == Verdict::Less);
+        pairs.push((point, peer));
     }
-    standings
+    if pairs.is_empty() {
+        return None;
+    }
+    let overall = results.judge_all(&pairs, figure, 1);
+    let marks = warnings::marks(results, &pairs);
+    Some(Standing { other: other.into(), ratios, overall, more, less, without, marks })
 }
 
 /// One sentence for each other store.
@@ -61,7 +70,7 @@ pub fn sentences(results: &Results) -> Vec<String> {
     let figure = &results.experiment.figure;
     let label = figures::label(figure).split(',').next().unwrap_or_default().to_string();
     if results.experiment.kind == Kind::Fill {
-        return phases(results);
+        return phases::sentences(results);
     }
     let standings = standings(results);
     if standings.is_empty() {
@@ -80,63 +89,41 @@ pub fn sentences(results: &Results) -> Vec<String> {
     standings.iter().map(|standing| sentence(first, &label, better, standing)).collect()
 }
 
-/// What was left of the throughput while a store did its other work, one sentence for each store.
-fn phases(results: &Results) -> Vec<String> {
-    let mut sentences = Vec::new();
-    for store in results.present() {
-        let mut parts = Vec::new();
-        let inside = |point: &&Point| {
-            let when = point.setting("when").map(ToString::to_string);
-            point.store == store && when.as_deref() == Some("inside")
-        };
-        for point in results.points.iter().filter(inside) {
-            let case = point.setting("case").map(ToString::to_string).unwrap_or_default();
-            let outside = results.points.iter().find(|other| {
-                other.store == store
-                    && other.setting("case") == point.setting("case")
-                    && other.setting("when") != point.setting("when")
-            });
-            let Some(outside) = outside else { continue };
-            let ratio = |figure: &str| {
-                let (a, b) = (median(point.rounds(figure)), median(outside.rounds(figure)));
-                a / b
-            };
-            let mut names: Vec<&str> = outside
-                .visits
-                .iter()
-                .flat_map(|visit| visit.events.iter().map(|event| event.name.as_str()))
-                .collect();
-            names.sort_unstable();
-            names.dedup();
-            parts.push(format!(
-                "{:.2} × the throughput during {} ({case})",
-                ratio("rate"),
-                names.join(" and ")
-            ));
-        }
-        if parts.is_empty() {
-            sentences.push(format!("{store}: nothing that it did besides was seen from outside."));
-        } else {
-            sentences.push(format!("{store} served {}.", parts.join(", ")));
-        }
-    }
-    sentences
-}
-
 fn sentence(first: &str, label: &str, better: &str, standing: &Standing) -> String {
-    let Standing { other, ratios, overall, more, less } = standing;
-    let settings = ratios.len();
+    let Standing { other, ratios, overall, more, less, without, marks } = standing;
+    let settings = ratios.len() + without[0] + without[1];
     let least = ratios.iter().copied().fold(f64::INFINITY, f64::min);
     let most = ratios.iter().copied().fold(f64::NEG_INFINITY, f64::max);
     let mut text = format!("Against {other}, {first} had {:.2} × the {label}", overall.ratio.value);
     if settings > 1 {
-        text.push_str(&format!(" in the middle of {settings} settings ({least:.2} to {most:.2}"));
-        if more + less > 0 {
-            text.push_str(&format!("; higher in {more}, lower in {less}"));
+        text.push_str(&format!(" in the middle of {settings} settings"));
+        let mut said = Vec::new();
+        if !ratios.is_empty() {
+            said.push(format!("{least:.2} to {most:.2}"));
         }
-        text.push(')');
+        if more + less > 0 {
+            said.push(format!("higher in {more}, lower in {less}"));
+        } else if matches!(overall.verdict, Verdict::More | Verdict::Less) {
+            said.push("told of all together, of none alone".into());
+        }
+        if !said.is_empty() {
+            text.push_str(&format!(" ({})", said.join("; ")));
+        }
     } else if overall.ratio.high > overall.ratio.low {
         text.push_str(&format!(" ({:.2} to {:.2})", overall.ratio.low, overall.ratio.high));
+    }
+    let [mine, theirs, lacking] = *without;
+    for (count, what) in [
+        (mine, format!("{first} had none")),
+        (theirs, format!("{other} had none")),
+        (lacking, "there is no ratio".into()),
+    ] {
+        if count > 0 {
+            text.push_str(&format!(", in {count} of the settings {what}"));
+        }
+    }
+    for mark in marks {
+        text.push_str(&format!(" ({mark})"));
     }
     let end = match overall.verdict {
         Verdict::More | Verdict::Less => {
@@ -151,63 +138,60 @@ fn sentence(first: &str, label: &str, better: &str, standing: &Standing) -> Stri
     text
 }
 
-/// What a reader must know before he believes a figure.
-pub fn warnings(results: &Results) -> Vec<String> {
-    let mut warnings = Vec::new();
-    let limited: Vec<&str> = results
-        .present()
-        .into_iter()
-        .filter(|store| {
-            results.points.iter().filter(|point| point.store == *store).any(|point| {
-                let typical = |figure| median(point.rounds(figure));
-                typical("client_busy") > CLIENT_FULL
-                    && typical("busy") < SERVER_IDLE
-                    && results.experiment.load.rate.is_none()
-            })
-        })
-        .collect();
-    if !limited.is_empty() {
-        warnings.push(format!(
-            "At some settings the generator's core was full and the server's was not ({}): \
-             throughput is a floor there; compare CPU an operation.",
-            limited.join(", ")
-        ));
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::experiment::{Length, catalogue};
+    use crate::run::judge::tests::points;
+
+    fn said(ones: &[&[Option<f64>]], others: &[&[Option<f64>]]) -> (Results, String) {
+        let experiment = catalogue::find("pavlik16-fig1").unwrap().at(Length::Quick, 1.0);
+        let entry = |label: &str| crate::run::results::StoreEntry {
+            label: label.into(),
+            ..Default::default()
+        };
+        let results = Results {
+            stores: vec![entry("dolium"), entry("redis")],
+            points: [points("dolium", ones), points("redis", others)].concat(),
+            ..Results::bare(experiment, Length::Quick)
+        };
+        let sentence = sentences(&results).join(" ");
+        (results, sentence)
     }
-    let late = results
-        .points
-        .iter()
-        .any(|point| median(point.rounds("lag_p99")) > 0.3 * median(point.rounds("p99")));
-    if late {
-        warnings.push(
-            "At some settings the generator itself was late by a good part of the 99th percentile: \
-             that part is not the server's."
-                .into(),
+
+    #[test]
+    fn settings_of_one_repetition_tell_no_difference() {
+        let (fast, slow): (&[_], &[_]) = (&[Some(1.2)], &[Some(1.0)]);
+        let (_, text) = said(&[fast; 7], &[slow; 7]);
+        assert_eq!(
+            text,
+            "Against redis, dolium had 1.20 × the operations a second in the middle of 7 settings \
+             (1.20 to 1.20): too few rounds to tell it from chance."
+        );
+        let (fast, slow): (&[_], &[_]) = (&[Some(1.2); 12], &[Some(1.0); 12]);
+        let (_, text) = said(&[fast; 7], &[slow; 7]);
+        assert!(
+            text.contains("(1.20 to 1.20; higher in 7, lower in 0); more is better."),
+            "{text}"
+        );
+        // Six rounds are clear for one question and not for seven.
+        let (_, text) = said(&[&fast[..6]; 7], &[&slow[..6]; 7]);
+        assert!(
+            text.contains("(1.20 to 1.20; told of all together, of none alone); more is"),
+            "{text}"
         );
     }
-    if let [before, after] = results.noise.as_slice() {
-        let drift = after.drift(before);
-        if drift > DRIFT {
-            warnings.push(format!(
-                "The machine's own speed changed by {:.0} % between the beginning and the end; only \
-                 ratios of stores that took turns are to be trusted.",
-                100.0 * drift
-            ));
-        }
-        let away = before.away.max(after.away);
-        if away > DRIFT {
-            warnings.push(format!(
-                "Other programs or the host took {:.0} % of the time from a core that had nothing \
-                 else to do: tails of latency are theirs in part.",
-                100.0 * away
-            ));
-        }
+
+    /// A rate of zero, or a figure that one of them lacks, was left out without a word.
+    #[test]
+    fn settings_without_a_ratio_are_counted_and_said() {
+        let (one, none, lacks): (&[_], &[_], &[_]) = (&[Some(1.0); 6], &[Some(0.0); 6], &[None; 6]);
+        let (_, text) = said(&[one, none, none, one, lacks], &[one, one, one, none, one]);
+        assert_eq!(
+            text,
+            "Against redis, dolium had 0.50 × the operations a second in the middle of 4 settings \
+             (1.00 to 1.00; told of all together, of none alone), in 2 of the settings dolium had none, in 1 of the settings redis had \
+             none, in 1 of the settings there is no ratio; more is better."
+        );
     }
-    if results.points.iter().any(|point| median(point.rounds("cpu_steal")) > 2.0) {
-        warnings
-            .push("The host took processor time from this virtual machine during the run.".into());
-    }
-    if results.interrupted {
-        warnings.push("The run was ended early; what had been measured is shown.".into());
-    }
-    warnings
 }

@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use super::{finding, scale};
+use super::{finding, method, scale, warnings};
 use crate::run::figures;
 use crate::run::live::number;
 use crate::run::results::Results;
@@ -28,17 +28,18 @@ pub fn text(all: &[Results]) -> String {
     out
 }
 
-/// One row an experiment: what was found, and at which scale.
+/// One row an experiment: what was found, at which scale, when, and what is measured otherwise by now.
 pub fn summary(all: &[Results]) -> String {
-    let mut out = String::from("| experiment | found | scale |\n|---|---|---|\n");
+    let mut out = String::from("| experiment | found | scale | run |\n|---|---|---|---|\n");
     for results in all {
         let found = finding::sentences(results).join(" ");
         let _ = writeln!(
             out,
-            "| {} | {} | {} |",
+            "| {} | {} | {} | {} |",
             results.experiment.name,
             found.replace('|', "/"),
-            scale::sentence(results)
+            scale::sentence(results),
+            method::words(results)
         );
     }
     out
@@ -50,11 +51,12 @@ fn section(out: &mut String, results: &Results) -> std::fmt::Result {
     for line in finding::sentences(results) {
         writeln!(out, "- {line}")?;
     }
-    for line in finding::warnings(results) {
+    for line in warnings::all(results) {
         writeln!(out, "- *{line}*")?;
     }
     writeln!(out, "- Published: {}", asked.published.found)?;
-    writeln!(out, "- Scale: {}\n", scale::sentence(results))?;
+    writeln!(out, "- Scale: {}", scale::sentence(results))?;
+    writeln!(out, "- Run: {}\n", method::words(results))?;
     let stores = results.present();
     let heads = stores.join(" | ");
     writeln!(out, "| {} | {heads} |", figures::label(&asked.figure))?;

@@ -13,10 +13,13 @@ mod csv;
 pub mod finding;
 mod keep;
 pub mod markdown;
+mod method;
 mod page;
+mod phases;
 pub mod place;
 pub mod scale;
 pub mod svg;
+pub mod warnings;
 
 use std::fs;
 use std::io::{Read, Write};
@@ -152,6 +155,7 @@ mod tests {
             began: "2026-11-21 08:30:00 UTC".into(),
             seconds: 60.0,
             dolium: "0.1.0".into(),
+            method: crate::limits::METHOD,
             machine: Machine::read(),
             noise: Vec::new(),
             stores: ["dolium", "redis", "memcached"].map(entry).to_vec(),

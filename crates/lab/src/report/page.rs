@@ -3,7 +3,7 @@
 
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 
-use super::{finding, svg};
+use super::{finding, svg, warnings};
 use crate::experiment::{Kind, Length, Plot};
 use crate::run::figures;
 use crate::run::live::{duration, number};
@@ -60,7 +60,7 @@ fn experiment(results: &Results) -> Markup {
             h2 { (asked.title) }
             p .question { (asked.question) }
             div .finding { @for line in finding::sentences(results) { p { (line) } } }
-            @for line in finding::warnings(results) { p .warning { (line) } }
+            @for line in warnings::all(results) { p .warning { (line) } }
             div .published {
                 p { b { "Published: " } (asked.published.found) }
                 @if !asked.published.setup.is_empty() {

@@ -86,7 +86,7 @@ impl Attached {
             children.push(Program::start(&mut command, stage.around.directory())?);
         }
         let mut visit = Visit::default();
-        let (mut rate, mut all, mut misses) = (0.0, Counts::default(), 0);
+        let (mut rate, mut all, mut misses, mut operations) = (0.0, Counts::default(), 0, 0);
         for child in children {
             let said = child.finish(LONGEST)?;
             let Ok(outcome) = serde_json::from_str::<Outcome>(&said.out) else {
@@ -97,6 +97,7 @@ impl Attached {
             };
             rate += outcome.operations as f64 / outcome.seconds;
             misses += outcome.misses;
+            operations += outcome.operations;
             all.merge(&outcome.latency);
         }
         visit.put("rate", rate);
@@ -106,7 +107,9 @@ impl Attached {
         for (name, share) in [("p50", 0.5), ("p90", 0.9), ("p99", 0.99), ("p999", 0.999)] {
             visit.put(name, all.quantile_us(share));
         }
-        visit.put("misses_share", 100.0 * misses as f64 / all.total().max(1) as f64);
+        if !write {
+            visit.put("misses_share", 100.0 * misses as f64 / operations as f64);
+        }
         visit.put("rss_mib", resident_mib(&self.fleet.pids()));
         visit.latency = all;
         Ok(visit)

@@ -42,6 +42,13 @@ pub fn names() -> String {
     stores::names(&PROGRAMS.map(|(name, _)| name))
 }
 
+/// Whether what stands under a label is a program of its own and no server: it runs after the servers
+/// and takes no turns with them. A second column of one has its name before what tells it apart.
+pub fn is_program(label: &str) -> bool {
+    let name = label.split(['#', ' ']).next().unwrap_or_default();
+    PROGRAMS.iter().any(|(program, _)| *program == name)
+}
+
 impl FromStr for Choice {
     type Err = LabError;
 
@@ -88,6 +95,13 @@ mod tests {
         let old: Choice = "dolium#old=/tmp/dolium".parse().unwrap();
         assert_eq!(old.binary, Some(PathBuf::from("/tmp/dolium")));
         assert!("redis=/tmp/redis".parse::<Choice>().is_err());
+    }
+
+    #[test]
+    fn programs_and_their_second_columns_are_no_servers() {
+        let programs = ["ems", "dolium-attached#old", "spark without index", "redis-lua"];
+        assert!(programs.into_iter().all(is_program));
+        assert!(!["dolium", "redis#again", "memcached"].into_iter().any(is_program));
     }
 
     /// The help of `lab run` and the error say the same names, and the page on the lab has them all.

@@ -66,6 +66,7 @@ pub const FIGURES: &[Figure] = &[
     less("l1d_miss_share", "L1 data misses, % of loads"),
     less("misses_share", "reads without a value, %"),
     less("unanswered", "requests never answered"),
+    less("tries", "rates that were tried"),
     less("lag_p99", "client late by, 99th percentile, µs"),
     less("command_us", "time in the command by the store's account, µs"),
     less("bytes_per_key", "resident memory that a key added, bytes"),

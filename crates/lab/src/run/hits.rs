@@ -30,7 +30,7 @@ pub fn run(stage: &mut Stage<'_>) -> Result<(), LabError> {
         let share = f64::from(combination.workload.keys) * mean * MEMORY_SHARE;
         let bytes = match combination.load.memory_mib {
             Some(mib) => mib << 20,
-            None => share.max(MEMORY_LEAST) as u64,
+            None => whole_mib(share.max(MEMORY_LEAST)),
         };
         stage.note(&format!(
             "Memory of each cache: {:.0} MB where all values are {:.0} MB; Redis and Dolium evict \
@@ -60,6 +60,13 @@ pub fn run(stage: &mut Stage<'_>) -> Result<(), LabError> {
         }
     }
     Ok(())
+}
+
+/// Bytes of the nearest whole number of MiB: Memcached is told its memory in these, and all caches have
+/// the same.
+fn whole_mib(bytes: f64) -> u64 {
+    let mib = (bytes / f64::from(1 << 20)).round().max(1.0);
+    (mib as u64) << 20
 }
 
 fn one(fleet: &Fleet, combination: &Combination) -> Result<Visit, LabError> {
@@ -153,6 +160,22 @@ impl Cache {
             self.talk.answer().map(|_| ())
         } else {
             self.talk.line().map(|_| ())
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_cache_is_told_a_memory_that_has_a_number_in_mib() {
+        for bytes in [1.0, 16e6, 25e6, 524_288.5e3] {
+            let told = whole_mib(bytes);
+            assert!(told > 0 && told.is_multiple_of(1 << 20), "{told}");
+            // What Memcached is told, in its own unit, is what the others are told in bytes.
+            assert_eq!((told >> 20) << 20, told);
+            assert!(bytes < 1e6 || (told as f64 - bytes).abs() <= f64::from(1 << 19), "{told}");
         }
     }
 }

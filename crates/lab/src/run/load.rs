@@ -6,33 +6,28 @@
 //! stores of a visit and a reference take turns of milliseconds (`generator/turns.rs`). Where it costs little beside
 //! the measuring, servers are started anew for each repetition, because two starts of one program
 //! differ by more than many turns would leave to chance.
+//!
+//! A store in which a recipe inserts is emptied and filled anew before every visit: each visit asks for
+//! what lies in the pool from its beginning, so that what it inserts would be there already.
 
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 use std::time::{Duration, Instant};
 
-use super::attached::Attached;
-use super::choice::{Choice, Player};
+use super::reference::Reference;
 use super::results::Visit;
 use super::servers::Fleet;
-use super::{Stage, visit};
+use super::spec::{spec, workload};
+use super::{Stage, programs, search, visit};
 use crate::LabError;
 use crate::experiment::sweep::Combination;
-use crate::experiment::{Bytes, Kind, LoadShape, WorkloadShape};
-use crate::generator::{LoadSpec, Pace};
-use crate::statistics::median;
+use crate::experiment::{Kind, LoadShape};
+use crate::generator::LoadSpec;
 use crate::stores::Store;
-use crate::workload::{RequestPool, Workload};
-
-/// Halvings of a search for the highest rate.
-const SEARCH_STEPS: usize = 7;
-/// A store that keeps up with more than its closed loop showed is tried up to this multiple.
-const SEARCH_TOP: f64 = 1.25;
+use crate::workload::{Mix, Recipe, RequestPool};
 
 /// Share of the time of a repetition for which servers may be started and filled anew.
 const RESTART_SHARE: f64 = 0.25;
-/// Keys that the reference is asked for at most: it looks at none of them.
-const REFERENCE_KEYS: u32 = 100_000;
 /// Seconds that a store takes to start and to end, about.
 const START: f64 = 0.15;
 
@@ -62,63 +57,7 @@ pub fn run(stage: &mut Stage<'_>) -> Result<(), LabError> {
         run_group(stage, &group, &mut fleets, experiment.kind)?;
     }
     drop(fleets);
-    programs(stage, &combinations)
-}
-
-/// Programs of other systems run after the servers: each takes all cores, so no turns are fair.
-fn programs(stage: &mut Stage<'_>, combinations: &[Combination]) -> Result<(), LabError> {
-    'choices: for choice in stage.choices.clone() {
-        let mut memory = match choice.player {
-            Player::Attached => match Attached::start(stage, &choice, &combinations[0]) {
-                Ok(memory) => {
-                    stage.note_started(memory.fleet());
-                    Some(memory)
-                }
-                Err(error) => {
-                    stage.leave_out(&choice.label, &error.to_string());
-                    continue;
-                }
-            },
-            _ => None,
-        };
-        for combination in combinations {
-            for _ in 0..combination.load.repetitions {
-                if crate::interrupt::asked() {
-                    return Err(LabError::Interrupted);
-                }
-                let directory = stage.around.directory().to_path_buf();
-                let directory = directory.as_path();
-                let done = match (choice.player, &mut memory) {
-                    (Player::Attached, Some(memory)) => {
-                        memory.visit(stage, combination).map(|one| (one, None))
-                    }
-                    (Player::Ems, _) => {
-                        super::ems::run(combination, directory).map(|one| (one, None))
-                    }
-                    (Player::Spark, _) => {
-                        let (keys, seconds) = (combination.workload.keys, combination.load.seconds);
-                        super::lookup::run(keys, seconds, directory)
-                            .map(|(indexed, plain)| (indexed, Some(plain)))
-                    }
-                    _ => break,
-                };
-                match done {
-                    Ok((visit, other)) => {
-                        stage.put(&choice.label, &combination.settings, visit);
-                        if let Some(other) = other {
-                            stage.companion("spark without index");
-                            stage.put("spark without index", &combination.settings, other);
-                        }
-                    }
-                    Err(error) => {
-                        stage.leave_out(&choice.label, &error.to_string());
-                        continue 'choices;
-                    }
-                }
-            }
-        }
-    }
-    Ok(())
+    programs::run(stage, &combinations)
 }
 
 fn server_key(one: &Combination) -> String {
@@ -188,35 +127,94 @@ fn run_group(
             }
         }
         for combination in group {
-            if takes_turns(&combination.load, kind)
+            let grows = grows(combination)?;
+            if grows {
+                able = fill(stage, combination, able)?;
+            }
+            let mut loads = Vec::new();
+            for fleet in &able {
+                let pool = &pools[&format!("{:?}", workload(combination, fleet)?)];
+                loads.push((spec(&combination.load, fleet, stage), pool));
+            }
+            if kind == Kind::Quality {
+                let labels: Vec<&str> = able.iter().map(|one| one.choice.label.as_str()).collect();
+                search::in_turns(stage, combination, &labels, &loads, repetition)?;
+            } else if takes_turns(&combination.load, kind)
                 && able.len() + usize::from(reference.is_some()) > 1
             {
-                in_turns(stage, combination, &able, reference.as_ref(), &pools, repetition)?;
-                continue;
+                in_turns(stage, combination, &able, reference.as_ref(), loads, repetition)?;
+            } else {
+                one_by_one(stage, combination, &able, &loads, repetition)?;
             }
-            for turn in 0..able.len() {
-                if crate::interrupt::asked() {
-                    return Err(LabError::Interrupted);
+            for fleet in able.iter_mut().filter(|_| grows) {
+                if fleet.store.is_external() {
+                    // Somebody else's: it is not emptied for this.
+                    let label = &fleet.choice.label;
+                    stage.note(&format!(
+                        "{label} runs elsewhere and is not filled anew: from the second visit on what \
+                         was to be inserted was there."
+                    ));
+                } else {
+                    fleet.has_grown();
                 }
-                let fleet = &able[(turn + repetition) % able.len()];
-                let pool = &pools[&format!("{:?}", workload(combination, fleet)?)];
-                let spec = spec(&combination.load, fleet, stage);
-                let mut visit = match kind {
-                    Kind::Quality => search(&spec, pool, &combination.load)?,
-                    _ => match visit::measure(&spec, pool) {
-                        // More was offered than it could ever answer: that is a finding.
-                        Err(LabError::Overload { .. }) => overloaded(),
-                        other => other?,
-                    },
-                };
-                if combination.load.count_calls && repetition == 0 {
-                    visit::count_calls(&spec, pool, &mut visit)?;
-                }
-                stage.put(&fleet.choice.label, &combination.settings, visit);
             }
         }
     }
     *fleets = able;
+    Ok(())
+}
+
+/// Whether stores hold more after a visit than before.
+fn grows(one: &Combination) -> Result<bool, LabError> {
+    Ok(matches!(one.workload.operations.mix()?, Mix::Recipe(recipe) if recipe.inserts()))
+}
+
+/// One visit of every store, each of a whole window.
+fn one_by_one(
+    stage: &mut Stage<'_>,
+    combination: &Combination,
+    fleets: &[Fleet],
+    loads: &[(LoadSpec, &RequestPool)],
+    repetition: usize,
+) -> Result<(), LabError> {
+    for turn in 0..fleets.len() {
+        if crate::interrupt::asked() {
+            return Err(LabError::Interrupted);
+        }
+        let place = (turn + repetition) % fleets.len();
+        let (spec, pool) = &loads[place];
+        let visit = match visit::measure(spec, pool) {
+            // More was offered than it could ever answer: that is a finding.
+            Err(LabError::Overload { .. }) => overloaded(),
+            other => other?,
+        };
+        let label = &fleets[place].choice.label;
+        put(stage, combination, label, &loads[place], visit, repetition)?;
+    }
+    Ok(())
+}
+
+/// Keeps a visit, with what the first one of a store counts besides.
+pub(super) fn put(
+    stage: &mut Stage<'_>,
+    combination: &Combination,
+    label: &str,
+    (spec, pool): &(LoadSpec, &RequestPool),
+    mut visit: Visit,
+    repetition: usize,
+) -> Result<(), LabError> {
+    if combination.load.count_calls && repetition == 0 {
+        visit::count_calls(spec, pool, &mut visit)?;
+    }
+    let asked = visit.figures.get("rate").map_or(0.0, |rate| rate * combination.load.seconds);
+    let inserts = matches!(&pool.workload.mix, Mix::Recipe(recipe) if Recipe::inserts(recipe));
+    if inserts && asked > pool.slices(1) as f64 {
+        stage.note(
+            "The requests that were prepared were walked through more than once in a visit: from then \
+             on what was to be inserted was there.",
+        );
+    }
+    stage.put(label, &combination.settings, visit);
     Ok(())
 }
 
@@ -261,136 +259,30 @@ fn takes_turns(load: &LoadShape, kind: Kind) -> bool {
     kind == Kind::Load && load.rate.is_none() && load.interval <= 0.0
 }
 
-/// A server that parses nothing and takes turns with the stores, so that a run of another day, when
-/// the machine is in another mood, can be compared by the ratios to it.
-struct Reference {
-    fleet: Fleet,
-    pool: RequestPool,
-}
-
-impl Reference {
-    /// Starts it, unless one of the stores is such a server.
-    fn start(
-        stage: &Stage<'_>,
-        one: &Combination,
-        fleets: &[Fleet],
-    ) -> Result<Option<Self>, LabError> {
-        if fleets.is_empty() || fleets.iter().any(|fleet| fleet.store == Store::Null) {
-            return Ok(None);
-        }
-        let size = |bytes: &Bytes| Bytes::Number((bytes.sizes().mean() as usize).max(1));
-        let shape = WorkloadShape {
-            keys: one.workload.keys.min(REFERENCE_KEYS),
-            key: size(&one.workload.key),
-            value: size(&one.workload.value),
-            ..WorkloadShape::default()
-        };
-        let choice =
-            Choice { label: "reference".into(), player: Player::Store(Store::Null), binary: None };
-        let load = LoadShape { server_threads: 1, ..one.load.clone() };
-        let fleet = Fleet::start(&choice, &stage.around, (&load, &shape), 1, &[])?;
-        let pool = RequestPool::build(&shape.for_protocol(Store::Null.protocol())?)?;
-        Ok(Some(Self { fleet, pool }))
-    }
-}
-
 /// One visit of every store, in short turns.
-fn in_turns(
+fn in_turns<'p>(
     stage: &mut Stage<'_>,
     combination: &Combination,
     fleets: &[Fleet],
-    reference: Option<&Reference>,
-    pools: &HashMap<String, RequestPool>,
+    reference: Option<&'p Reference>,
+    mut loads: Vec<(LoadSpec, &'p RequestPool)>,
     repetition: usize,
 ) -> Result<(), LabError> {
-    let mut loads = Vec::new();
-    for fleet in fleets {
-        let pool = &pools[&format!("{:?}", workload(combination, fleet)?)];
-        loads.push((spec(&combination.load, fleet, stage), pool));
-    }
     let mut place = fleets.iter().position(|fleet| fleet.store == Store::Null);
     if let Some(Reference { fleet, pool }) = reference {
         place = Some(loads.len());
         loads.push((spec(&combination.load, fleet, stage), pool));
     }
     let visits = visit::measure_in_turns(&loads, repetition % loads.len(), place)?;
-    for ((fleet, mut visit), (spec, pool)) in fleets.iter().zip(visits).zip(&loads) {
-        if combination.load.count_calls && repetition == 0 {
-            visit::count_calls(spec, pool, &mut visit)?;
-        }
-        stage.put(&fleet.choice.label, &combination.settings, visit);
+    for ((fleet, visit), load) in fleets.iter().zip(visits).zip(&loads) {
+        put(stage, combination, &fleet.choice.label, load, visit, repetition)?;
     }
     Ok(())
 }
 
-fn overloaded() -> Visit {
+/// A visit in which too much was offered.
+pub(super) fn overloaded() -> Visit {
     let mut visit = Visit::default();
     visit.put("rate", 0.0);
     visit
-}
-
-fn workload(combination: &Combination, fleet: &Fleet) -> Result<Workload, LabError> {
-    let mut workload = combination.workload.for_protocol(fleet.store.protocol())?;
-    workload.keys = (workload.keys / combination.nodes.max(1) as u32).max(1);
-    Ok(workload)
-}
-
-fn spec(load: &LoadShape, fleet: &Fleet, stage: &Stage<'_>) -> LoadSpec {
-    let around = stage.around.with(load.unix_socket, load.server_threads, load.pinned);
-    // All stores of a run are asked alike.
-    let is_external =
-        |choice: &Choice| matches!(choice.player, Player::Store(store) if store.is_external());
-    let is_alone = around.client_is_alone(load.threads) && !stage.choices.iter().any(is_external);
-    LoadSpec {
-        target: fleet.first().door(load.tls).clone(),
-        more: fleet.others(load.tls),
-        connections: load.connections,
-        pipeline: load.pipeline,
-        threads: load.threads,
-        cores: around.client_cores(),
-        warm_up: seconds(load.warm_up),
-        window: seconds(load.seconds),
-        pace: match (load.rate, load.ramp_to) {
-            (Some(from), Some(to)) => Pace::Ramp { from, to },
-            (Some(rate), None) => Pace::Open { rate },
-            (None, _) => Pace::Closed,
-        },
-        verify: load.verify && !fleet.store.is_null(),
-        servers: fleet.pids(),
-        interval: (load.interval > 0.0).then(|| seconds(load.interval)),
-        fill: None,
-        spins: load.spin && is_alone,
-        between: None,
-    }
-}
-
-fn seconds(number: f64) -> Duration {
-    Duration::try_from_secs_f64(number).unwrap_or_default()
-}
-
-/// The highest rate at which the percentile stays under the bound, by halving.
-fn search(spec: &LoadSpec, pool: &RequestPool, load: &LoadShape) -> Result<Visit, LabError> {
-    let closed = visit::measure(spec, pool)?;
-    let top = closed.figures.get("rate").copied().unwrap_or(0.0) * SEARCH_TOP;
-    let (mut low, mut high) = (0.0, top);
-    let mut best = Visit::default();
-    best.put("quality_rate", 0.0);
-    for _ in 0..SEARCH_STEPS {
-        let rate = f64::midpoint(low, high);
-        let offered = LoadSpec { pace: Pace::Open { rate }, ..spec.clone() };
-        let mut tried = match visit::measure(&offered, pool) {
-            Err(LabError::Overload { .. }) => overloaded(),
-            other => other?,
-        };
-        let kept = tried.latency.quantile_us(load.quality_percentile) < load.quality_us;
-        if kept {
-            low = rate;
-            tried.put("quality_rate", rate);
-            best = tried;
-        } else {
-            high = rate;
-        }
-    }
-    best.put("closed_loop_rate", median(closed.figures.get("rate").copied()));
-    Ok(best)
 }

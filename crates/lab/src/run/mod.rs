@@ -4,6 +4,7 @@
 //! figures.rs  names of figures          results.rs  what is kept
 //! choice.rs   which stores              servers.rs  their processes
 //! visit.rs    one measurement           live.rs     what a user sees meanwhile, in lines.rs
+//! judge.rs    how two stores differ
 //! load.rs ... one file for each kind of experiment
 //! ```
 
@@ -13,6 +14,7 @@ mod ems;
 pub mod figures;
 mod fill;
 mod hits;
+pub mod judge;
 pub mod lines;
 pub mod live;
 mod load;
@@ -22,9 +24,13 @@ mod mixed;
 mod nothing;
 mod pagerank;
 mod program;
+mod programs;
 mod records;
+mod reference;
 pub mod results;
+mod search;
 mod servers;
+mod spec;
 mod swap;
 mod tree;
 pub mod visit;
@@ -99,6 +105,7 @@ pub fn run(
         began: utc(SystemTime::now()),
         seconds: 0.0,
         dolium: env!("CARGO_PKG_VERSION").into(),
+        method: crate::limits::METHOD,
         machine: Machine::read(),
         noise: vec![Noise::measure(NOISE)],
         stores: Vec::new(),

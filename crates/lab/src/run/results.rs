@@ -7,8 +7,9 @@ use serde::{Deserialize, Serialize};
 use crate::experiment::{Experiment, Length, Setting};
 use crate::generator::Counts;
 use crate::machine::Machine;
+use crate::run::judge;
 use crate::run::visit::REFERENCE;
-use crate::statistics::{Estimate, Judgement, Noise, round_ratio};
+use crate::statistics::{Estimate, Noise};
 use crate::workload::Distribution;
 
 /// One experiment, run.
@@ -25,6 +26,9 @@ pub struct Results {
     pub began: String,
     pub seconds: f64,
     pub dolium: String,
+    /// Which of the lab's ways of measuring it was (`limits::METHOD`).
+    #[serde(default)]
+    pub method: u32,
     pub machine: Machine,
     /// Before and after.
     pub noise: Vec<Noise>,
@@ -109,7 +113,13 @@ impl Visit {
 }
 
 impl Point {
-    /// All rounds of one figure.
+    /// One figure of every round, each in its place; not a number where a round has none.
+    pub fn by_round(&self, figure: &str) -> Vec<f64> {
+        let of = |visit: &Visit| visit.figures.get(figure).copied().unwrap_or(f64::NAN);
+        self.visits.iter().map(of).collect()
+    }
+
+    /// One figure of all rounds that have it.
     pub fn rounds(&self, figure: &str) -> Vec<f64> {
         self.visits.iter().filter_map(|visit| visit.figures.get(figure).copied()).collect()
     }
@@ -124,7 +134,8 @@ impl Point {
     pub fn to_reference(&self, figure: &str) -> Option<Vec<f64>> {
         let reference = self.turns(&format!("{REFERENCE}{figure}"))?;
         let turns = self.turns(figure)?;
-        Some(turns.into_iter().zip(reference).map(|(one, other)| round_ratio(one, other)).collect())
+        let pairs = turns.into_iter().zip(reference);
+        Some(pairs.map(|(one, other)| judge::round(figure, one, other)).collect())
     }
 
     /// Median of a figure with its interval.
@@ -201,28 +212,6 @@ impl Results {
         ));
         seen
     }
-
-    /// How a figure of one point stands to that of another store at the same settings. `among`
-    /// comparisons are looked at together.
-    pub fn judge(&self, one: &Point, other: &Point, figure: &str, among: usize) -> Judgement {
-        judge(&[(one, other)], figure, among)
-    }
-}
-
-/// How a figure of some points stands to that of others, each beside its own.
-pub fn judge(pairs: &[(&Point, &Point)], figure: &str, among: usize) -> Judgement {
-    let mut turns = Vec::new();
-    for (one, other) in pairs {
-        let (Some(one), Some(other)) = (one.turns(figure), other.turns(figure)) else {
-            let rounds = |pair: &(&Point, &Point)| -> Vec<(f64, f64)> {
-                pair.0.rounds(figure).into_iter().zip(pair.1.rounds(figure)).collect()
-            };
-            let (above, below): (Vec<f64>, Vec<f64>) = pairs.iter().flat_map(rounds).unzip();
-            return Judgement::paired(&above, &below, among);
-        };
-        turns.extend(one.into_iter().zip(other));
-    }
-    Judgement::turns(turns, among)
 }
 
 #[cfg(test)]
@@ -237,6 +226,7 @@ impl Results {
             began: String::new(),
             seconds: 1.0,
             dolium: String::new(),
+            method: crate::limits::METHOD,
             machine: Machine::read(),
             noise: Vec::new(),
             stores: Vec::new(),

@@ -9,6 +9,9 @@ use crate::workload::{Mix, Operation, Protocol};
 
 use super::choice::Choice;
 
+/// In place of what the data in a store were made from, when keys were inserted besides.
+const GROWN: &str = "more";
+
 /// The processes of one store.
 pub struct Fleet {
     pub choice: Choice,
@@ -81,6 +84,11 @@ impl Fleet {
             return Some("a server that parses nothing answers one operation".into());
         }
         None
+    }
+
+    /// What was asked of it has stored keys that no filling stores: the next filling begins anew.
+    pub fn has_grown(&mut self) {
+        self.filled_with = GROWN.into();
     }
 
     /// Makes its data those of `workload`, if they are not already.

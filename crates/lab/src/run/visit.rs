@@ -38,10 +38,7 @@ pub fn measure_in_turns(
     first: usize,
     reference: Option<usize>,
 ) -> Result<Vec<Visit>, LabError> {
-    let mut sides: Vec<Side<'_>> = Vec::new();
-    for (spec, pool) in loads {
-        sides.push(Side::open(spec.clone(), pool)?);
-    }
+    let mut sides = Side::all(loads.iter().map(|(spec, pool)| (spec.clone(), *pool)))?;
     // Counters of the system at the beginning, and grown by each of a store's own turns.
     let mut grown: Vec<Option<(Moment, Moment)>> = loads.iter().map(|_| None).collect();
     let mut before: Option<Moment> = None;
@@ -176,9 +173,11 @@ fn figures(spec: &LoadSpec, pool: &RequestPool, report: &LoadReport, moments: &[
         "client_busy",
         report.client_cpu_ns as f64 / 1e7 / report.seconds / spec.threads.max(1) as f64,
     );
-    visit.put("misses_share", 100.0 * report.misses as f64 / operations);
-    if spec.pace != generator::Pace::Closed {
+    visit.put("misses_share", report.misses_percent());
+    if spec.pace != generator::Pace::Closed || report.unanswered > 0 {
         visit.put("unanswered", report.unanswered as f64);
+    }
+    if spec.pace != generator::Pace::Closed {
         visit.put("lag_p99", report.lag.value_at_quantile(0.99) as f64 / 1e3);
     }
     system_figures(&mut visit, report, moments, operations, !spec.servers.is_empty());

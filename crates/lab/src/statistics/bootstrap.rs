@@ -41,10 +41,10 @@ impl Estimate {
         Self { value, low: at(TAIL), high: at(1.0 - TAIL) }
     }
 
-    /// Median of the ratios of paired rounds.
+    /// Median of the ratios of paired rounds; a pair that lacks one is left out.
     pub fn of_ratio(above: &[f64], below: &[f64]) -> Self {
-        let ratios: Vec<f64> = above.iter().zip(below).map(|(a, b)| a / b).collect();
-        Self::of(&ratios)
+        let ratios = above.iter().zip(below).map(|(a, b)| a / b);
+        Self::of(&ratios.filter(|ratio| !ratio.is_nan()).collect::<Vec<_>>())
     }
 
     /// Ratio of the medians of rounds that were not paired.

@@ -4,12 +4,13 @@
 //! approximated, so that with few rounds they never cry wolf more often than they say.
 
 /// Chance that paired rounds without any difference give log ratios at least as one-sided as
-/// these (Wilcoxon's signed rank test, two-sided). 1 for fewer than 6 rounds that differ.
+/// these (Wilcoxon's signed rank test, two-sided). A ratio of zero or without end is the largest of
+/// steps.
 pub fn signed_rank(ratios: &[f64]) -> f64 {
     let mut steps: Vec<f64> = ratios
         .iter()
         .map(|ratio| ratio.ln())
-        .filter(|step| step.is_finite() && *step != 0.0)
+        .filter(|step| !step.is_nan() && *step != 0.0)
         .collect();
     let count = steps.len();
     if count == 0 {

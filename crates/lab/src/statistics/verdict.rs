@@ -58,9 +58,7 @@ impl Judgement {
     /// clearer.
     pub fn paired(above: &[f64], below: &[f64], among: usize) -> Self {
         let ratios: Vec<f64> = above.iter().zip(below).map(|(a, b)| a / b).collect();
-        let ratio = Estimate::of(&ratios);
-        let chance = ranks::signed_rank(&ratios);
-        Self::of(ratio, chance, ratios.len(), among, 0.0)
+        Self::rounds(&ratios, false, among)
     }
 
     /// Of rounds that consist of many short turns. The ratio of a round is taken over the pairs of
@@ -71,11 +69,29 @@ impl Judgement {
         among: usize,
     ) -> Self {
         let ratios: Vec<f64> = rounds.into_iter().map(|(a, b)| round_ratio(a, b)).collect();
+        Self::rounds(&ratios, true, among)
+    }
+
+    /// Of the ratios of rounds, one each; a round that has none is not a number. `in_turns`: they are of
+    /// many short turns, which see more than two starts of one program are worth.
+    pub fn rounds(ratios: &[f64], in_turns: bool, among: usize) -> Self {
+        let ratios: Vec<f64> = ratios.iter().copied().filter(|ratio| !ratio.is_nan()).collect();
         let ratio = Estimate::of(&ratios);
-        let chance = towards_one(ratio.value, STARTS_DIFFER).map_or(1.0, |factor| {
+        let allowed = if in_turns { STARTS_DIFFER } else { 0.0 };
+        let chance = towards_one(ratio.value, allowed).map_or(1.0, |factor| {
             ranks::signed_rank(&ratios.iter().map(|ratio| ratio * factor).collect::<Vec<_>>())
         });
         Self::of(ratio, chance, ratios.len(), among, 0.0)
+    }
+
+    /// Of rounds of one run that were no pairs, such as those of programs that came after the servers.
+    /// As few as cannot be told from chance in pairs are not believed here either.
+    pub fn apart(above: &[f64], below: &[f64], among: usize, drift: f64) -> Self {
+        let judged = Self::unpaired(above, below, among, drift);
+        if above.len().min(below.len()) < ROUNDS_LEAST {
+            return Self { verdict: Verdict::TooFew, ..judged };
+        }
+        judged
     }
 
     /// Of runs at different times whose rounds are ratios to one reference that took turns with
@@ -99,7 +115,7 @@ impl Judgement {
         let clear = chance * among.max(1) as f64 <= ERROR_SHARE;
         // Few rounds that look at many things at once can never be clear enough for all.
         let could = ROUNDS_LEAST + (among.max(1) as f64).log2().ceil() as usize;
-        let verdict = if !ratio.value.is_finite() || (rounds < ROUNDS_LEAST && drift == 0.0) {
+        let verdict = if ratio.value.is_nan() || (rounds < ROUNDS_LEAST && drift == 0.0) {
             Verdict::TooFew
         } else if !clear {
             if rounds < could && (ratio.low > 1.0 || ratio.high < 1.0) {
@@ -129,10 +145,11 @@ fn towards_one(ratio: f64, share: f64) -> Option<f64> {
     }
 }
 
-/// The ratio of a round: the mean of the middle half of its turns' log ratios.
+/// The ratio of a round: the mean of the middle half of its turns' log ratios. A turn in which one side
+/// stood still is the worst of them, not none; one in which both did says nothing.
 pub fn round_ratio(above: &[f64], below: &[f64]) -> f64 {
     let logs = above.iter().zip(below).map(|(a, b)| (a / b).ln());
-    midmean(logs.filter(|log| log.is_finite())).exp()
+    midmean(logs.filter(|log| !log.is_nan())).exp()
 }
 
 impl fmt::Display for Judgement {
@@ -232,6 +249,33 @@ mod tests {
         let verdict = |cost: f64| Judgement::referred(&run(cost), &run(1.0), 1).verdict;
         assert_eq!([0.975, 1.025].map(verdict), [Verdict::NoDifference; 2]);
         assert_eq!([0.94, 1.05].map(verdict), [Verdict::Less, Verdict::More]);
+    }
+
+    #[test]
+    fn a_turn_that_stood_still_is_the_worst_one_and_no_round_moves_to_anothers_place() {
+        let steady = [100.0; 8];
+        let mut standing = [102.0; 8];
+        assert!((round_ratio(&standing, &steady) - 1.02).abs() < 1e-9);
+        // Of the eight the middle four are left; one that stands takes the place of a good one.
+        standing[..3].copy_from_slice(&[0.0, 90.0, 90.0]);
+        let mean = (((0.9f64).ln() + 3.0 * (1.02f64).ln()) / 4.0).exp();
+        assert!((round_ratio(&standing, &steady) - mean).abs() < 1e-9);
+        standing[..3].copy_from_slice(&[0.0; 3]);
+        assert_eq!(round_ratio(&standing, &steady), 0.0);
+        assert_eq!(round_ratio(&steady, &standing), f64::INFINITY);
+        assert!(round_ratio(&[0.0], &[0.0]).is_nan());
+        // Six rounds in which the other had nothing are as clear as any six.
+        let judged = Judgement::rounds(&[f64::INFINITY; 6], false, 1);
+        assert_eq!((judged.ratio.value, judged.verdict), (f64::INFINITY, Verdict::More));
+        let gap = [1.1, f64::NAN, 1.1, 1.1, 1.1, 1.1];
+        assert_eq!(Judgement::rounds(&gap, false, 1).verdict, Verdict::TooFew);
+    }
+
+    #[test]
+    fn rounds_that_were_no_pairs_are_judged_by_ranks_and_few_are_too_few() {
+        let (above, below) = ([1.3; 6], [1.0, 1.1, 0.9, 1.0, 1.05, 0.95]);
+        assert_eq!(Judgement::apart(&above, &below, 1, 0.01).verdict, Verdict::More);
+        assert_eq!(Judgement::apart(&above[..5], &below[..5], 1, 0.01).verdict, Verdict::TooFew);
     }
 
     #[test]

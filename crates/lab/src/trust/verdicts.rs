@@ -163,16 +163,17 @@ fn rounds(
             servers.push((place, start(plan.store, around, &settings)?));
         }
         servers.sort_by_key(|(place, _)| *place);
-        let mut sides = Vec::new();
+        let mut loads = Vec::new();
         for (_, server) in &servers {
             if !plan.store.is_null() {
                 let sets = workload(plan.store.protocol(), Operation::Set);
                 generator::preload(&server.target, &sets, |_| {})?;
             }
-            sides.push(Side::open(spec(plan, around, server), pool)?);
+            loads.push((spec(plan, around, server), pool));
         }
         let reference = start(Store::Null, around, &[])?;
-        sides.push(Side::open(spec(plan, around, &reference), &plain)?);
+        loads.push((spec(plan, around, &reference), &plain));
+        let mut sides = Side::all(loads)?;
         let turns = generator::take_turns(&mut sides, round % 3, |_, _| {})?;
         for (visits, turns) in visits.iter_mut().zip(&turns) {
             visits.extend(Visit::of(turns));

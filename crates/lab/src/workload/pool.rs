@@ -205,6 +205,17 @@ impl RequestPool {
         (operation, word & !SET_BIT)
     }
 
+    /// Whether the request at `place` asks for something: whatever is not a SET. A command of a recipe
+    /// that writes counts too; only its own reply says what it does.
+    #[inline]
+    pub fn is_read(&self, place: usize) -> bool {
+        match self.workload.mix {
+            Mix::Get => true,
+            Mix::Set => false,
+            _ => self.request(place).0 != Operation::Set,
+        }
+    }
+
     /// What a good reply to the request at `place` looks like; `None` if it must be read to know.
     #[inline]
     pub fn shape(&self, place: usize) -> Option<ReplyShape> {

@@ -8,7 +8,7 @@
 //! meta get    mg key:000000000042 v CRLF
 //!      reply  VA 100 CRLF <100 bytes> CRLF
 //! binary get  80 00 | key length 2 | 00 00 00 00 | body length 4 | opaque 4 | cas 8 | key
-//! HTTP GET    GET /keys/key:000000000042 HTTP/1.1 CRLF Host: dolium CRLF CRLF
+//! HTTP GET    GET /keys/key:000000000042 HTTP/1.1 CRLF Host: localhost CRLF CRLF
 //! ```
 //!
 //! Where all keys have one width and all values one size, every good reply to an operation has one
@@ -168,7 +168,7 @@ fn push_get(out: &mut Vec<u8>, asking: Asking) {
         Protocol::Http => {
             out.extend_from_slice(b"GET /keys/");
             push_key(out, id, key_bytes);
-            out.extend_from_slice(b" HTTP/1.1\r\nHost: dolium\r\n\r\n");
+            out.extend_from_slice(b" HTTP/1.1\r\nHost: localhost\r\n\r\n");
         }
     }
 }
@@ -225,7 +225,7 @@ fn push_set(out: &mut Vec<u8>, asking: Asking) {
         Protocol::Http => {
             out.extend_from_slice(b"PUT /keys/");
             push_key(out, id, key_bytes);
-            out.extend_from_slice(b" HTTP/1.1\r\nHost: dolium\r\nContent-Length: ");
+            out.extend_from_slice(b" HTTP/1.1\r\nHost: localhost\r\nContent-Length: ");
             push_number(out, value_bytes);
             if ttl > 0 {
                 out.extend_from_slice(format!("\r\nDolium-Ttl-Ms: {}", ttl * 1000).as_bytes());

@@ -5,7 +5,7 @@ use crate::LabError;
 use crate::generator::closed::fetch_next;
 use crate::generator::connection::Connection;
 use crate::generator::idle;
-use crate::generator::worker::{MEASURING, STOPPING, Worker};
+use crate::generator::worker::Worker;
 use crate::limits::{DRAIN, SILENCE};
 
 /// Asks over all connections until told to stop and all are answered.
@@ -37,8 +37,8 @@ impl Loop<'_, '_> {
                 true => idle::spin(&shared.clock, gauge, || ring.look())?,
                 false => ring.wait(SILENCE)?,
             };
-            let phase = shared.phase();
-            if phase == STOPPING && stop_at == u64::MAX {
+            let is_stopping = shared.is_stopping();
+            if is_stopping && stop_at == u64::MAX {
                 stop_at = shared.clock.now() + DRAIN.as_nanos() as u64;
             }
             if events == 0 {
@@ -46,8 +46,8 @@ impl Loop<'_, '_> {
             }
             for number in 0..events {
                 let event = self.ring.event(number);
-                if let Some(index) = self.receive(connections, event, phase == MEASURING)? {
-                    if phase == STOPPING {
+                if let Some(index) = self.receive(connections, event)? {
+                    if is_stopping {
                         self.worker.turns_outstanding -= 1;
                     } else {
                         self.answered.push(index);
@@ -57,6 +57,7 @@ impl Loop<'_, '_> {
             fetch_next(connections, &self.answered, shared.pool);
             self.ask(connections)?;
             if stop_at != u64::MAX && shared.clock.now() > stop_at {
+                self.worker.give_up(connections);
                 return Ok(());
             }
         }
@@ -87,7 +88,6 @@ impl Loop<'_, '_> {
         &mut self,
         connections: &mut [Connection],
         event: Event,
-        measuring: bool,
     ) -> Result<Option<usize>, LabError> {
         let (index, buffer, len, armed) = match event {
             Event::Came { index, buffer, len, armed } => (index, buffer, len, armed),
@@ -112,9 +112,9 @@ impl Loop<'_, '_> {
         if !armed {
             self.ring.arm(index, connection.timed)?;
         }
-        self.worker.note(got.replies, got.misses);
+        self.worker.note(&got);
         let Some((turn, at)) = done else { return Ok(None) };
-        self.worker.keep(connection.timed, turn, at, measuring);
+        self.worker.keep(connection.timed, turn, at);
         Ok(Some(index))
     }
 }

@@ -153,7 +153,7 @@ impl<'p> ByRing<'p> {
         })?;
         self.ring.give_back(buffer);
         worker.turns_outstanding -= got.turns;
-        worker.note(got.replies, got.misses);
+        worker.note(&got);
         Ok(())
     }
 }

@@ -92,7 +92,7 @@ fn ratios(plot: &Plot, results: &Results) -> Vec<BarValue> {
     above
         .filter_map(|point| {
             let below = results.peer(point, &plot.ratio[1])?;
-            let value = Estimate::of_ratio(&point.rounds(&plot.y), &below.rounds(&plot.y));
+            let value = Estimate::of_ratio(&point.by_round(&plot.y), &below.by_round(&plot.y));
             let series = format!("{} / {}", plot.ratio[0], plot.ratio[1]);
             value.value.is_finite().then(|| BarValue { group: point.words(""), series, value })
         })
