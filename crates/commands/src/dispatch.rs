@@ -128,6 +128,13 @@ pub fn prepare(engine: &Engine, args: &Args<'_>) -> Prepared {
     Prepared::sound(row, hash)
 }
 
+/// Whether a line of a web request stands in a command's place, as in Redis: what a page makes a browser
+/// send to this port would run as commands. There is no such command.
+pub fn is_of_web_request(prepared: &Prepared, args: &Args<'_>) -> bool {
+    let is_called = |name: &[u8]| args.arg(0).eq_ignore_ascii_case(name);
+    prepared.fault == Fault::UnknownCommand && (is_called(b"host:") || is_called(b"post"))
+}
+
 /// As [`prepare`], for a request whose row and number of arguments were those of an earlier one
 /// that [`is_repeatable`].
 #[inline(always)]
@@ -189,7 +196,7 @@ fn fail(ctx: &mut Context<'_>, call: &Call<'_>, start: usize, error: CommandErro
 fn refuse(ctx: &mut Context<'_>, start: usize, error: &CommandError) {
     // What the command had begun to write is not part of the answer.
     ctx.out.truncate(start);
-    ctx.reply().error(&error.to_string());
+    ctx.reply().error_bytes(&error.line());
 }
 
 /// The request cannot simply run: something is wrong with it, or the connection is in a state
@@ -205,6 +212,8 @@ fn run_gated(ctx: &mut Context<'_>, prepared: &Prepared, args: Args<'_>) -> Opti
     }
     let ran = match admit(ctx.client, prepared, &args) {
         Err(error) => {
+            // What nobody knows is no command, not even the last one.
+            ctx.client.last_command = prepared.row.filter(|_| prepared.is_known());
             if ctx.client.gate & gate::MULTI != 0 {
                 ctx.client.transaction.broken = true;
             }
@@ -247,11 +256,13 @@ fn admit(
         (Some(row), Fault::None) => row,
         (Some(row), Fault::Arity) => return Err(CommandError::Arity(row.name)),
         (Some(row), _) => {
-            return Err(CommandError::Quoting(format!(
-                "unknown subcommand '{}'. Try {} HELP.",
+            return Err(CommandError::quoting(&[
+                b"unknown subcommand '",
                 quoted(clipped(args.arg(1))),
-                row.name.to_uppercase()
-            )));
+                b"'. Try ",
+                row.name.to_uppercase().as_bytes(),
+                b" HELP.",
+            ]));
         }
         (None, _) => return Err(unknown_command(args)),
     };
@@ -263,11 +274,9 @@ fn admit(
         && client.resp == Version::V2
         && !row.has(flag::IN_SUBSCRIBED)
     {
-        return Err(CommandError::Quoting(format!(
-            "Can't execute '{}': only (P|S)SUBSCRIBE / (P|S)UNSUBSCRIBE / PING / QUIT / RESET \
-             are allowed in this context",
-            row.name
-        )));
+        let rest: &[u8] = b"': only (P|S)SUBSCRIBE / (P|S)UNSUBSCRIBE / PING / QUIT / RESET \
+            are allowed in this context";
+        return Err(CommandError::quoting(&[b"Can't execute '", row.name.as_bytes(), rest]));
     }
     if in_multi && row.has(flag::NO_MULTI) {
         return Err(CommandError::Sentence("Command not allowed inside a transaction"));
@@ -299,20 +308,22 @@ fn queue(ctx: &mut Context<'_>, prepared: &Prepared, row: &'static Row, args: &A
 
 /// Repeats the beginning of the arguments, as much as Redis does.
 fn unknown_command(args: &Args<'_>) -> CommandError {
-    let mut preview = String::new();
+    let mut preview = Vec::new();
     for arg in args.from(1).iter() {
         if preview.len() >= UNKNOWN_ARGUMENTS_PREVIEW_BYTES {
             break;
         }
         let room = UNKNOWN_ARGUMENTS_PREVIEW_BYTES - preview.len();
-        preview.push('\'');
-        preview.push_str(&quoted(&arg[..arg.len().min(room)]));
-        preview.push_str("' ");
+        preview.push(b'\'');
+        preview.extend_from_slice(quoted(&arg[..arg.len().min(room)]));
+        preview.extend_from_slice(b"' ");
     }
-    CommandError::Quoting(format!(
-        "unknown command '{}', with args beginning with: {preview}",
-        quoted(clipped(args.arg(0)))
-    ))
+    CommandError::quoting(&[
+        b"unknown command '",
+        quoted(clipped(args.arg(0))),
+        b"', with args beginning with: ",
+        &preview,
+    ])
 }
 
 fn clipped(name: &[u8]) -> &[u8] {

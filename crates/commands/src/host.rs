@@ -30,8 +30,11 @@ pub trait Host {
 
     /// Every parameter with its value as `redis.conf` writes it.
     fn config(&self) -> Vec<(&'static str, String)>;
-    /// Applies all pairs or none. Names come as the client wrote them, in any case.
-    fn set_config(&self, pairs: &[(&[u8], &[u8])]) -> Result<(), ConfigError>;
+    /// Applies all pairs or none. Names come as the client wrote them, in any case. Where `me`
+    /// connected from may decide what it may change.
+    fn set_config(&self, me: &ClientState, pairs: &[(&[u8], &[u8])]) -> Result<(), ConfigError>;
+    /// `proto-max-bulk-len`: the longest string that a command may make.
+    fn string_bytes_max(&self) -> usize;
     fn rewrite_config(&self) -> Result<(), RewriteError>;
     /// Zeroes what INFO counts (CONFIG RESETSTAT), the engine's hits and misses included.
     fn reset_statistics(&self);
@@ -129,11 +132,11 @@ pub trait Host {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ConfigError {
     Unknown {
-        name: String,
+        name: Vec<u8>,
     },
     /// `reason` is the sentence after the dash, such as "argument must be 'yes' or 'no'".
     Refused {
-        name: String,
+        name: Vec<u8>,
         reason: String,
     },
 }

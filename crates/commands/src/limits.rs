@@ -2,10 +2,6 @@
 
 /// Longest piece of an unknown command's arguments that its error repeats, as in Redis.
 pub const UNKNOWN_ARGUMENTS_PREVIEW_BYTES: usize = 128;
-/// Most memory that LCS may take for its table. Redis limits it by its own allocator only.
-pub const LCS_TABLE_BYTES_MAX: u64 = 512 << 20;
-/// Longest string that APPEND and SETRANGE may make (`proto-max-bulk-len`'s default).
-pub const STRING_BYTES_MAX: usize = dolium_engine::limits::VALUE_BYTES_MAX;
 /// OBJECT ENCODING answers `embstr` up to this length, as Redis does.
 pub const EMBSTR_BYTES_MAX: usize = 44;
 /// Stars with something after them that a glob pattern may use up, as in Redis.

@@ -26,8 +26,7 @@ fn all_names_are_listed_and_those_of_subcommands_too() {
     assert_eq!(talk.ask("command list filterby module none"), "*0\r\n");
 }
 
-/// Byte by byte what Redis 7.0.15 answers, but for the versions in which single arguments appeared
-/// and the name of the choice.
+/// Byte by byte what Redis 7.0.15 answers.
 #[test]
 fn the_arguments_of_a_command_are_a_tree() {
     let mut talk = Conversation::speaking(Version::V3);
@@ -40,7 +39,10 @@ fn the_arguments_of_a_command_are_a_tree() {
         bulks(&["arguments"]) + "*3\r\n",
         format!("%3\r\n{}:0\r\n", bulks(&["name", "key", "type", "key", "key_spec_index"])),
         format!("%2\r\n{}", bulks(&["name", "seconds", "type", "integer"])),
-        format!("%4\r\n{}", bulks(&["name", "nx_xx_gt_lt", "type", "oneof", "flags"])),
+        format!(
+            "%5\r\n{}",
+            bulks(&["name", "condition", "type", "oneof", "since", "7.0.0", "flags"])
+        ),
         format!("~1\r\n+optional\r\n{}*4\r\n", bulks(&["arguments"])),
         ["nx", "xx", "gt", "lt"].map(token).concat(),
     ];

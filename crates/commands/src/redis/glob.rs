@@ -5,7 +5,8 @@
 //!   ?        one byte           \x                   x itself
 //! ```
 //! Odd corners are Redis' own: a set without its end reaches to the end of the pattern, and a
-//! range may be written backwards. A pattern of very many stars matches nothing, whatever the text.
+//! range may be written backwards. The empty text matches the empty pattern alone, and not a star. A
+//! pattern of very many stars matches nothing, whatever the text.
 
 use crate::limits::GLOB_STARS_MAX;
 
@@ -21,6 +22,9 @@ pub enum Case {
 /// is tried with more: an earlier star could not help, since the later one can take any bytes
 /// that the earlier one would leave. So the time is at most the product of the two lengths.
 pub fn matches(pattern: &[u8], text: &[u8], case: Case) -> bool {
+    if text.is_empty() {
+        return pattern.is_empty();
+    }
     let (mut p, mut t) = (0, 0);
     // Where to go on when the rest fails: after the star, and one byte further in the text.
     let mut retry: Option<(usize, usize)> = None;
@@ -130,7 +134,8 @@ mod tests {
 
     #[test]
     fn stars_questions_and_literals() {
-        check("*", &["", "a", "abc"], &[]);
+        check("*", &["a", "abc"], &[""]);
+        check("**", &["a"], &[""]);
         check("", &[""], &["a"]);
         check("h?llo", &["hello", "hxllo"], &["hllo", "heello"]);
         check("h*llo", &["hllo", "heeeello"], &["hell"]);

@@ -37,9 +37,11 @@ impl Host for FakeHost {
     fn config(&self) -> Vec<(&'static str, String)> {
         vec![("port", "6379".to_owned()), ("key-load-delay", "0".to_owned())]
     }
-    fn set_config(&self, pairs: &[(&[u8], &[u8])]) -> Result<(), ConfigError> {
-        let name = String::from_utf8_lossy(pairs[0].0).into_owned();
-        Err(ConfigError::Unknown { name })
+    fn set_config(&self, _: &ClientState, pairs: &[(&[u8], &[u8])]) -> Result<(), ConfigError> {
+        Err(ConfigError::Unknown { name: pairs[0].0.to_vec() })
+    }
+    fn string_bytes_max(&self) -> usize {
+        dolium_engine::limits::VALUE_BYTES_MAX
     }
     fn rewrite_config(&self) -> Result<(), RewriteError> {
         Err(RewriteError::NoFile)

@@ -45,6 +45,7 @@ pub static DIRECTIVES: &[Directive] = &[
         .fixed()
         .help("TCP port for Memcached clients; 0: none."),
     row("http-port", int(0, 65535), "8379").fixed().help("TCP port for HTTP; 0: none."),
+    row("http-hosts", Kind::Words, "").help("While there is no password, HTTP requests may name in `Host` addresses, `localhost`, the machine's name and these names; `*`: any."),
     row("unixsocket", Kind::Text, "").fixed().help("Path of a Unix socket for Redis clients."),
     row("unixsocketperm", Kind::Octal, "0").fixed().help("Permissions of the Unix socket."),
     row("attach-socket", Kind::Text, "auto")
@@ -90,7 +91,7 @@ pub static DIRECTIVES: &[Directive] = &[
     row("databases", int(1, 64), "16").fixed().help("Logical databases that SELECT knows."),
     row("set-max-intset-entries", int(0, ANY), "512").help("Up to how many members a set of integers is stored as a row of integers."),
     // ---- limits of clients ----
-    row("proto-max-bulk-len", bytes(1 << 20, 512 << 20), "512mb").help("Longest argument of a Redis command."),
+    row("proto-max-bulk-len", bytes(1 << 20, 512 << 20), "512mb").help("Longest argument of a Redis command, and longest string that one may make."),
     row("memcached-item-size-max", bytes(1024, 512 << 20), "1mb")
         .help("Longest value that Memcached clients may store."),
     row("client-query-buffer-limit", bytes(1 << 20, ANY), "1gb").help("Longest unfinished request of a client."),
@@ -112,6 +113,9 @@ pub static DIRECTIVES: &[Directive] = &[
     // ---- process ----
     row("pidfile", Kind::Text, "").fixed().help("A file for the process id, there while the server runs; empty: none."),
     row("dir", Kind::Text, "").help("The working directory: relative paths of other directives start there."),
+    row("enable-protected-configs", Kind::Choice(&["no", "yes", "local"]), "no")
+        .fixed()
+        .help("Whether CONFIG SET may change dir and dbfilename; local: for clients on this machine."),
     row("supervised", Kind::Choice(&["no", "auto", "systemd", "upstart"]), "no")
         .fixed()
         .help("`systemd`: tell it when the server is ready and when it stops; `auto`: if it asks for that (NOTIFY_SOCKET is set). `upstart` tells nobody."),
@@ -161,10 +165,9 @@ pub static DIRECTIVES: &[Directive] = &[
     kept("proc-title-template", Kind::Text, "{title} {listen-addr} {server-mode}"),
     kept("set-proc-title", Kind::Bool, "yes").fixed(),
     kept("enable-debug-command", Kind::Choice(&["no", "yes", "local"]), "no").fixed(),
-    kept("enable-protected-configs", Kind::Choice(&["no", "yes", "local"]), "no").fixed(),
     kept("enable-module-command", Kind::Choice(&["no", "yes", "local"]), "no").fixed(),
     kept("save", Kind::Save, ""),
-    kept("appendfsync", Kind::Choice(&["always", "everysec", "no"]), "everysec"),
+    kept("appendfsync", Kind::Choice(&["everysec", "always", "no"]), "everysec"),
     kept("appendfilename", Kind::Text, "appendonly.aof").fixed(),
     kept("appenddirname", Kind::Text, "appendonlydir").fixed(),
     kept("dbfilename", Kind::Text, "dump.rdb"),
@@ -268,6 +271,10 @@ pub const HERE_ONLY: [&str; 9] = [
     "log-format",
     "tls-port",
 ];
+
+/// What CONFIG SET changes only if `enable-protected-configs` lets it: paths, by which somebody who can
+/// connect could reach files that are not the server's.
+pub const PROTECTED: [&str; 2] = ["dbfilename", "dir"];
 
 /// The position of a directive by its name or alias, in any case.
 pub fn position(name: &str) -> Option<usize> {

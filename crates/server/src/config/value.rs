@@ -63,10 +63,10 @@ fn in_range(n: i64, min: i64, max: i64) -> Result<i64, String> {
     }
 }
 
-/// `1gb`, `64k`, `100`: k, m, g are powers of 1000, kb, mb, gb of 1024 (as in Redis).
+/// `1gb`, `64k`, `100`: k, m, g are powers of 1000, kb, mb, gb of 1024 (as in Redis, where no digits are 0).
 pub fn parse_bytes(text: &str) -> Option<i64> {
     let digits = text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());
-    let n: i64 = text[..digits].parse().ok()?;
+    let n: i64 = if digits == 0 { 0 } else { text[..digits].parse().ok()? };
     let unit: i64 = match text[digits..].to_ascii_lowercase().as_str() {
         "" | "b" => 1,
         "k" => 1000,
@@ -206,12 +206,18 @@ mod tests {
 
     #[test]
     fn bytes_have_units() {
-        for (text, n) in
-            [("0", 0), ("1k", 1000), ("1KB", 1024), ("2mb", 2 << 20), ("3Gb", 3 << 30), ("7b", 7)]
-        {
+        for (text, n) in [
+            ("0", 0),
+            ("1k", 1000),
+            ("1KB", 1024),
+            ("2mb", 2 << 20),
+            ("3Gb", 3 << 30),
+            ("", 0),
+            ("gb", 0),
+        ] {
             assert_eq!(parse_bytes(text), Some(n), "{text}");
         }
-        for text in ["", "gb", "1tb", "-1", "1.5gb", "99999999999gb"] {
+        for text in ["1tb", "-1", "1.5gb", "99999999999gb"] {
             assert_eq!(parse_bytes(text), None, "{text}");
         }
     }

@@ -52,13 +52,11 @@ pub fn setinfo(ctx: &mut Context<'_>, call: &Call<'_>) -> Outcome {
     } else if option.eq_ignore_ascii_case(b"LIB-VER") {
         (&mut ctx.client.lib_ver, "lib-ver")
     } else {
-        let sentence = format!("Unrecognized option '{}'", quoted(option));
-        return Err(CommandError::Quoting(sentence));
+        return Err(CommandError::quoting(&[b"Unrecognized option '", quoted(option), b"'"]));
     };
     if !is_one_word(value) {
-        return Err(CommandError::Quoting(format!(
-            "{name} cannot contain spaces, newlines or special characters."
-        )));
+        let rest = b" cannot contain spaces, newlines or special characters.";
+        return Err(CommandError::quoting(&[name.as_bytes(), rest]));
     }
     *field = value.to_vec();
     ctx.reply().ok();
@@ -115,7 +113,9 @@ pub fn pause(ctx: &mut Context<'_>, call: &Call<'_>) -> Outcome {
         .ok_or(CommandError::Sentence("timeout is not an integer or out of range"))?;
     let millis =
         u64::try_from(millis).map_err(|_| CommandError::Sentence("timeout is negative"))?;
-    ctx.host.pause(ctx.now.saturating_add(millis), mode);
+    // A later end has no moment that could be told, and would hold back even what could undo it.
+    let until = ctx.now.checked_add(millis).filter(|until| *until <= i64::MAX as u64);
+    ctx.host.pause(until.ok_or(CommandError::Sentence("timeout is out of range"))?, mode);
     ctx.reply().ok();
     Ok(())
 }

@@ -29,6 +29,6 @@ pub(crate) fn kind(word: &[u8]) -> Result<ClientKind, CommandError> {
         b"pubsub" => Ok(ClientKind::PubSub),
         b"master" => Ok(ClientKind::Master),
         b"replica" | b"slave" => Ok(ClientKind::Replica),
-        _ => Err(CommandError::Quoting(format!("Unknown client type '{}'", quoted(word)))),
+        _ => Err(CommandError::quoting(&[b"Unknown client type '", quoted(word), b"'"])),
     }
 }

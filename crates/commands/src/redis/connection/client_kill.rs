@@ -46,8 +46,7 @@ fn parse<'a>(args: &Args<'a>) -> Result<(ClientFilter<'a>, Me), CommandError> {
             b"LADDR" => filter.laddr = Some(value),
             b"USER" if value == b"default" => filter.user = Some(value),
             b"USER" => {
-                let sentence = format!("No such user '{}'", quoted(value));
-                return Err(CommandError::Quoting(sentence));
+                return Err(CommandError::quoting(&[b"No such user '", quoted(value), b"'"]));
             }
             b"SKIPME" if value.eq_ignore_ascii_case(b"yes") => me = Me::Spared,
             b"SKIPME" if value.eq_ignore_ascii_case(b"no") => me = Me::Included,

@@ -70,10 +70,8 @@ impl<'a> HelloOptions<'a> {
                 options.name = Some(checked_name(args.arg(i + 1))?);
                 i += 2;
             } else {
-                return Err(CommandError::Quoting(format!(
-                    "Syntax error in HELLO option '{}'",
-                    quoted(word)
-                )));
+                let start = b"Syntax error in HELLO option '";
+                return Err(CommandError::quoting(&[start, quoted(word), b"'"]));
             }
         }
         Ok(options)

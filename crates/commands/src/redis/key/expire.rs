@@ -42,8 +42,7 @@ impl Conditions {
                 b"GT" => conditions.gt = true,
                 b"LT" => conditions.lt = true,
                 _ => {
-                    let sentence = format!("Unsupported option {}", quoted(word));
-                    return Err(CommandError::Quoting(sentence));
+                    return Err(CommandError::quoting(&[b"Unsupported option ", quoted(word)]));
                 }
             }
         }

@@ -26,7 +26,8 @@ pub fn keys(ctx: &mut Context<'_>, call: &Call<'_>) -> Outcome {
     let mut cursor = 0;
     loop {
         cursor = ctx.session.scan(db, cursor, KEYS_STEP, ctx.now, |name, _| {
-            if glob::matches(pattern, name, Case::Sensitive) {
+            // A lone star means all, be it the empty name, which matches no star.
+            if pattern == b"*" || glob::matches(pattern, name, Case::Sensitive) {
                 names.insert(name.into());
             }
         });

@@ -1,8 +1,7 @@
 //! COMMAND DOCS: what commands are for and how they are written, told to clients.
 //!
-//! redis-cli asks for it when it begins to talk, and shows hints and HELP from the answer. The
-//! fields are those that it looks for; since when there is an argument, which it does not show, is
-//! not kept here.
+//! redis-cli asks for it when it begins to talk, and shows hints and HELP from the answer. Other
+//! tools look at since when there is an argument, too.
 
 use crate::context::Context;
 use crate::redis::row::{Call, Outcome, Row};
@@ -11,7 +10,7 @@ use crate::redis::table;
 use dolium_protocol::resp::RespWriter;
 
 pub fn docs(ctx: &mut Context<'_>, call: &Call<'_>) -> Outcome {
-    let rows: Vec<&Row> = if call.args.len() == 2 {
+    let rows: Vec<&'static Row> = if call.args.len() == 2 {
         table::commands().collect()
     } else {
         call.args.from(2).iter().filter_map(table::find_full).collect()
@@ -22,7 +21,7 @@ pub fn docs(ctx: &mut Context<'_>, call: &Call<'_>) -> Outcome {
     Ok(())
 }
 
-fn write_docs(reply: &mut RespWriter<'_>, row: &Row) {
+fn write_docs(reply: &mut RespWriter<'_>, row: &'static Row) {
     let subcommands = table::subcommands(row);
     let arguments = syntax::parse(row.syntax).unwrap_or_default();
     reply.bulk(row.name.as_bytes());
@@ -42,7 +41,8 @@ fn write_docs(reply: &mut RespWriter<'_>, row: &Row) {
     }
     if !arguments.is_empty() {
         reply.bulk(b"arguments");
-        let mut keys = Keys { next: 0, last: row.keys.access.len().saturating_sub(1) };
+        let last = row.keys.access.len().saturating_sub(1);
+        let mut keys = Keys { row: row.name, next: 0, last };
         write_arguments(reply, &arguments, &mut keys);
     }
     if !subcommands.is_empty() {
@@ -60,6 +60,8 @@ fn write_text(reply: &mut RespWriter<'_>, field: &str, text: &str) {
 /// Which key specification of COMMAND INFO is about a key: each about one key in turn, and the last
 /// one about all that follow.
 struct Keys {
+    /// The command whose keys they are.
+    row: &'static str,
     next: usize,
     last: usize,
 }
@@ -81,7 +83,9 @@ fn write_argument(reply: &mut RespWriter<'_>, argument: &Argument<'_>, keys: &mu
     let flags = [("optional", argument.optional), ("multiple", argument.multiple)];
     let flags = || flags.iter().filter(|(_, is_set)| *is_set);
     let is_key = argument.kind == Kind::Key;
-    let more = [is_key, argument.token.is_some(), flags().count() > 0, !argument.parts.is_empty()];
+    let since = since(keys.row, argument.token.unwrap_or(&argument.name));
+    let (has_token, has_flags) = (argument.token.is_some(), flags().count() > 0);
+    let more = [is_key, has_token, since.is_some(), has_flags, !argument.parts.is_empty()];
     reply.map(2 + more.iter().filter(|is_there| **is_there).count());
     write_text(reply, "name", &argument.name);
     write_text(reply, "type", argument.kind.name());
@@ -92,7 +96,10 @@ fn write_argument(reply: &mut RespWriter<'_>, argument: &Argument<'_>, keys: &mu
     if let Some(token) = argument.token {
         write_text(reply, "token", token);
     }
-    if flags().count() > 0 {
+    if let Some(since) = since {
+        write_text(reply, "since", since);
+    }
+    if has_flags {
         reply.bulk(b"flags");
         reply.set(flags().count());
         flags().for_each(|(name, _)| reply.simple(name));
@@ -101,4 +108,31 @@ fn write_argument(reply: &mut RespWriter<'_>, argument: &Argument<'_>, keys: &mu
         reply.bulk(b"arguments");
         write_arguments(reply, &argument.parts, keys);
     }
+}
+
+/// The version of Redis that brought an argument, if its command is older: by the argument's token, or
+/// its name if it has none.
+fn since(row: &str, word: &str) -> Option<&'static str> {
+    Some(match (row, word) {
+        ("set", "condition" | "EX" | "PX") => "2.6.12",
+        ("set", "GET" | "EXAT" | "PXAT") => "6.2.0",
+        ("set", "KEEPTTL") => "6.0.0",
+        ("expire" | "pexpire" | "expireat" | "pexpireat", "condition") => "7.0.0",
+        ("lpop" | "rpop", "count") => "6.2.0",
+        ("srandmember", "count") => "2.6.0",
+        ("spop", "count") => "3.2.0",
+        ("scan", "TYPE") => "6.0.0",
+        ("auth", "username") => "6.0.0",
+        ("client|kill", "ID" | "TYPE") => "2.8.12",
+        ("client|kill", "MASTER") => "3.2.0",
+        ("client|kill", "REPLICA") => "5.0.0",
+        ("client|kill", "LADDR") => "6.2.0",
+        ("client|list", "TYPE") => "5.0.0",
+        ("client|list", "ID") => "6.2.0",
+        ("client|pause", "mode") => "6.2.0",
+        ("flushall" | "flushdb", "ASYNC") => "4.0.0",
+        ("flushall" | "flushdb", "SYNC") => "6.2.0",
+        ("shutdown", "NOW" | "FORCE" | "ABORT") => "7.0.0",
+        _ => return None,
+    })
 }

@@ -2,7 +2,7 @@
 
 use crate::context::Context;
 use crate::host::{ConfigError, RewriteError};
-use crate::redis::error::CommandError;
+use crate::redis::error::{CommandError, quoted};
 use crate::redis::glob::{self, Case};
 use crate::redis::help;
 use crate::redis::row::{Call, Outcome};
@@ -13,23 +13,27 @@ const HIDDEN: [&[u8]; 2] = [b"key-load-delay", b"rdb-key-save-delay"];
 pub fn get(ctx: &mut Context<'_>, call: &Call<'_>) -> Outcome {
     let all = ctx.host.config();
     let patterns = call.args.from(2);
-    let chosen: Vec<_> = all
-        .iter()
-        .filter(|(name, _)| {
-            let is_hidden = HIDDEN.contains(&name.as_bytes());
-            patterns.iter().any(|pattern| {
-                (!is_hidden || glob::is_literal(pattern))
-                    && glob::matches(pattern, name.as_bytes(), Case::Ignored)
-            })
-        })
-        .collect();
+    // By whichever pattern finds it first.
+    let shown = |name| patterns.iter().find_map(|pattern| shown_as(name, pattern));
+    let chosen: Vec<_> =
+        all.iter().filter_map(|(name, value)| Some((shown(name.as_bytes())?, value))).collect();
     let mut reply = ctx.reply();
     reply.map(chosen.len());
     for (name, value) in chosen {
-        reply.bulk(name.as_bytes());
+        reply.bulk(name);
         reply.bulk(value.as_bytes());
     }
     Ok(())
+}
+
+/// The name of a parameter as a pattern shows it: who asks for one by its name, in whatever case,
+/// finds the answer under that spelling.
+fn shown_as<'a>(name: &'a [u8], pattern: &'a [u8]) -> Option<&'a [u8]> {
+    // A backslash alone makes no pattern of a name here.
+    if !pattern.iter().any(|b| matches!(b, b'*' | b'?' | b'[')) {
+        return pattern.eq_ignore_ascii_case(name).then_some(pattern);
+    }
+    (!HIDDEN.contains(&name) && glob::matches(pattern, name, Case::Ignored)).then_some(name)
 }
 
 pub fn set(ctx: &mut Context<'_>, call: &Call<'_>) -> Outcome {
@@ -40,7 +44,7 @@ pub fn set(ctx: &mut Context<'_>, call: &Call<'_>) -> Outcome {
     let pairs: Vec<(&[u8], &[u8])> =
         (2..args.len()).step_by(2).map(|i| (args.arg(i), args.arg(i + 1))).collect();
     refuse_duplicates(ctx, &pairs)?;
-    ctx.host.set_config(&pairs).map_err(refused)?;
+    ctx.host.set_config(ctx.client, &pairs).map_err(refused)?;
     ctx.reply().ok();
     Ok(())
 }
@@ -51,7 +55,7 @@ fn refuse_duplicates(ctx: &Context<'_>, pairs: &[(&[u8], &[u8])]) -> Outcome {
         let same = |other: &[u8]| other.eq_ignore_ascii_case(name);
         if pairs[..i].iter().any(|(earlier, _)| same(earlier)) {
             let known = ctx.host.config().iter().any(|(known, _)| same(known.as_bytes()));
-            let name = String::from_utf8_lossy(name).into_owned();
+            let name = name.to_vec();
             let reason = "duplicate parameter".to_owned();
             return Err(refused(match known {
                 true => ConfigError::Refused { name, reason },
@@ -63,14 +67,18 @@ fn refuse_duplicates(ctx: &Context<'_>, pairs: &[(&[u8], &[u8])]) -> Outcome {
 }
 
 fn refused(error: ConfigError) -> CommandError {
-    CommandError::Quoting(match error {
+    match error {
         ConfigError::Unknown { name } => {
-            format!("Unknown option or number of arguments for CONFIG SET - '{name}'")
+            let start = b"Unknown option or number of arguments for CONFIG SET - '";
+            CommandError::quoting(&[start, quoted(&name), b"'"])
         }
-        ConfigError::Refused { name, reason } => {
-            format!("CONFIG SET failed (possibly related to argument '{name}') - {reason}")
-        }
-    })
+        ConfigError::Refused { name, reason } => CommandError::quoting(&[
+            b"CONFIG SET failed (possibly related to argument '",
+            quoted(&name),
+            b"') - ",
+            reason.as_bytes(),
+        ]),
+    }
 }
 
 pub fn rewrite(ctx: &mut Context<'_>, _: &Call<'_>) -> Outcome {
@@ -79,7 +87,7 @@ pub fn rewrite(ctx: &mut Context<'_>, _: &Call<'_>) -> Outcome {
             CommandError::Sentence("The server is running without a config file")
         }
         RewriteError::Io(reason) => {
-            CommandError::Quoting(format!("Rewriting config file: {reason}"))
+            CommandError::quoting(&[b"Rewriting config file: ", reason.as_bytes()])
         }
     })?;
     ctx.reply().ok();
@@ -103,4 +111,25 @@ pub fn help(ctx: &mut Context<'_>, _: &Call<'_>) -> Outcome {
             ("REWRITE", "Writes the configuration back to its file."),
         ],
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_is_shown_as_it_was_asked_for_and_what_is_hidden_to_no_pattern() {
+        for (pattern, shown) in [
+            ("TimeOut", Some("TimeOut")),
+            ("TIME*", Some("timeout")),
+            ("t[i]meout", Some("timeout")),
+            ("timeouts", None),
+            ("time\\out", None),
+        ] {
+            let shown = shown.map(str::as_bytes);
+            assert_eq!(shown_as(b"timeout", pattern.as_bytes()), shown, "{pattern}");
+        }
+        assert_eq!(shown_as(b"key-load-delay", b"KEY-load-delay"), Some(&b"KEY-load-delay"[..]));
+        assert_eq!(shown_as(b"key-load-delay", b"key-load-dela?"), None);
+    }
 }

@@ -49,7 +49,8 @@ pub fn shutdown(ctx: &mut Context<'_>, call: &Call<'_>) -> Outcome {
         // No reply: the end of the connection is the answer.
         Ok(()) => Ok(()),
         Err(reason) => {
-            Err(CommandError::Quoting(format!("Errors trying to SHUTDOWN. Check logs. {reason}")))
+            let start = b"Errors trying to SHUTDOWN. Check logs. ";
+            Err(CommandError::quoting(&[start, reason.as_bytes()]))
         }
     }
 }

@@ -9,9 +9,11 @@ use crate::redis::row::Call;
 /// Names the subcommand as the client wrote it.
 pub(crate) fn refused(call: &Call<'_>) -> CommandError {
     let container = call.row.name.split('|').next().unwrap_or_default();
-    CommandError::Quoting(format!(
-        "unknown subcommand or wrong number of arguments for '{}'. Try {} HELP.",
+    CommandError::quoting(&[
+        b"unknown subcommand or wrong number of arguments for '",
         quoted(call.args.arg(1)),
-        container.to_uppercase()
-    ))
+        b"'. Try ",
+        container.to_uppercase().as_bytes(),
+        b" HELP.",
+    ])
 }

@@ -92,15 +92,39 @@ impl<'a> Argument<'a> {
             return parts.pop();
         }
         let names: Vec<&str> = parts.iter().map(|part| part.name.as_str()).collect();
-        let name = names.join("_");
+        let name = name_of_parts(&names.join("_")).to_owned();
         Some(Argument { parts, ..Argument::new(name, kind) })
+    }
+}
+
+/// What Redis calls an argument of several parts, which a line does not say: its parts' names, one
+/// behind the other, unless it has a name of its own.
+fn name_of_parts(joined: &str) -> &str {
+    match joined {
+        "nx_xx" | "nx_xx_gt_lt" => "condition",
+        "before_after" | "left_right" => "where",
+        "on_off" => "enabled",
+        "write_all" => "mode",
+        "async_sync" => "async",
+        "module-name_category_pattern" => "filterby",
+        "normal_master_slave_replica_pubsub" => "normal_master_slave_pubsub",
+        "ip:port_new-format" => "filter",
+        _ if joined.starts_with("seconds_milliseconds_") => "expiration",
+        _ if joined.starts_with("client-id_") => "new-format",
+        _ if joined.starts_with("protover_") => "arguments",
+        _ => joined,
     }
 }
 
 /// The arguments of a line; `None` if it cannot be read, which a test rules out for every row.
 pub fn parse(syntax: &str) -> Option<Vec<Argument<'_>>> {
     let mut reader = Reader { words: words(syntax).into_iter().peekable() };
-    let arguments = reader.items()?;
+    let mut arguments = reader.items()?;
+    let mut places: Vec<_> = arguments.iter_mut().filter(|each| each.name == "where").collect();
+    if let [from, to] = &mut places[..] {
+        from.name = "wherefrom".to_owned();
+        to.name = "whereto".to_owned();
+    }
     reader.words.next().is_none().then_some(arguments)
 }
 

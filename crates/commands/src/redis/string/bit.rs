@@ -7,7 +7,6 @@
 //! ```
 
 use crate::context::Context;
-use crate::limits::STRING_BYTES_MAX;
 use crate::redis::error::CommandError;
 use crate::redis::number::parse_i64;
 use crate::redis::row::{Call, Outcome};
@@ -22,17 +21,18 @@ struct Bit {
 }
 
 impl Bit {
-    fn at(offset: &[u8]) -> Result<Bit, CommandError> {
+    /// Of a string that may be so long.
+    fn at(offset: &[u8], bytes_max: usize) -> Result<Bit, CommandError> {
         parse_i64(offset)
             .and_then(|offset| usize::try_from(offset).ok())
             .map(|offset| Bit { byte: offset / 8, mask: 0x80 >> (offset % 8) })
-            .filter(|bit| bit.byte < STRING_BYTES_MAX)
+            .filter(|bit| bit.byte < bytes_max)
             .ok_or(CommandError::Sentence("bit offset is not an integer or out of range"))
     }
 }
 
 pub fn setbit(ctx: &mut Context<'_>, call: &Call<'_>) -> Outcome {
-    let bit = Bit::at(call.args.arg(2))?;
+    let bit = Bit::at(call.args.arg(2), ctx.host.string_bytes_max())?;
     let on = match parse_i64(call.args.arg(3)) {
         Some(0) => false,
         Some(1) => true,
@@ -64,7 +64,7 @@ pub fn setbit(ctx: &mut Context<'_>, call: &Call<'_>) -> Outcome {
 }
 
 pub fn getbit(ctx: &mut Context<'_>, call: &Call<'_>) -> Outcome {
-    let bit = Bit::at(call.args.arg(2))?;
+    let bit = Bit::at(call.args.arg(2), ctx.host.string_bytes_max())?;
     let (db, key, begin) = (ctx.client.db, call.key(), ctx.out.len());
     // The byte passes through the output, from which it is taken again.
     let found = ctx.session.get_range(db, &key, ctx.now, ctx.out, |found, _| {

@@ -5,7 +5,6 @@
 //! bit a cell, a thirty-second of what the table itself would take.
 
 use crate::context::Context;
-use crate::limits::LCS_TABLE_BYTES_MAX;
 use crate::redis::error::CommandError;
 use crate::redis::number::integer;
 use crate::redis::row::{Call, Outcome};
@@ -66,8 +65,9 @@ pub fn lcs(ctx: &mut Context<'_>, call: &Call<'_>) -> Outcome {
     }
     let options = Options::parse(&call.args)?;
     let (a, b) = values.split_at(split);
-    let cells = (a.len() as u64 + 1) * (b.len() as u64 + 1);
-    if cells * size_of::<u32>() as u64 > LCS_TABLE_BYTES_MAX {
+    let cells = (a.len() as u64 + 1).saturating_mul(b.len() as u64 + 1);
+    // Of the textbook's table, as in Redis, although less is kept here.
+    if cells.saturating_mul(size_of::<u32>() as u64) > ctx.host.string_bytes_max() as u64 {
         return Err(CommandError::Sentence(
             "Insufficient memory, transient memory for LCS exceeds proto-max-bulk-len",
         ));

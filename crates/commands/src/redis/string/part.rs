@@ -1,7 +1,6 @@
 //! APPEND and SETRANGE: changes to a part of a value.
 
 use crate::context::Context;
-use crate::limits::STRING_BYTES_MAX;
 use crate::redis::error::CommandError;
 use crate::redis::number::{integer, value};
 use crate::redis::row::{Call, Outcome};
@@ -14,15 +13,15 @@ pub fn append(ctx: &mut Context<'_>, call: &Call<'_>) -> Outcome {
     ctx.make_room(key.bytes().len() + before + tail.len())?;
     let mut guard = ctx.session.write(db, &key, ctx.now);
     let mut old = Vec::new();
-    let value = match guard.find(db, &key).map(string).transpose()? {
-        // A first APPEND stores what SET would.
-        None => value(tail),
-        Some(_) => {
+    let (value, len) = match guard.find(db, &key).map(string).transpose()? {
+        // A first APPEND stores what SET would, however long.
+        None => (value(tail), tail.len()),
+        Some(found) => {
+            let len = fits(ctx, found.len, tail.len())?;
             guard.value(db, &key, &mut old);
-            Value::Parts([&old, tail, b""])
+            (Value::Parts([&old, tail, b""]), len)
         }
     };
-    let len = fits(old.len(), tail.len())?;
     guard.put(db, &key, &keeping(value, Event::Append))?;
     drop(guard);
     ctx.reply().int(len as i64);
@@ -40,7 +39,7 @@ pub fn setrange(ctx: &mut Context<'_>, call: &Call<'_>) -> Outcome {
         ctx.reply().int(before as i64);
         return Ok(());
     }
-    let end = fits(offset, patch.len())?;
+    let end = fits(ctx, offset, patch.len())?;
     ctx.make_room(key.bytes().len() + before.max(end))?;
     let mut guard = ctx.session.write(db, &key, ctx.now);
     let mut bytes = Vec::new();
@@ -58,9 +57,7 @@ pub fn setrange(ctx: &mut Context<'_>, call: &Call<'_>) -> Outcome {
 }
 
 /// The sum, if a string may be so long.
-fn fits(before: usize, more: usize) -> Result<usize, CommandError> {
-    match before.checked_add(more) {
-        Some(len) if len <= STRING_BYTES_MAX => Ok(len),
-        _ => Err(CommandError::StringTooLong),
-    }
+fn fits(ctx: &Context<'_>, before: usize, more: usize) -> Result<usize, CommandError> {
+    let len = before.checked_add(more).filter(|len| *len <= ctx.host.string_bytes_max());
+    len.ok_or(CommandError::StringTooLong)
 }

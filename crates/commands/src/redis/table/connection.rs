@@ -29,7 +29,7 @@ pub(super) const ROWS: &[Row] = &[
             | flag::ALLOW_BUSY,
         login::hello,
     )
-    .syntax("[protover [AUTH username password] [SETNAME clientname]]")
+    .syntax("[protover [AUTH (username password)] [SETNAME clientname]]")
     .categories(category::CONNECTION)
     .about(
         Group::Connection,

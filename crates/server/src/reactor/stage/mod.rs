@@ -77,7 +77,12 @@ impl Stage<'_> {
         args: &Args<'_>,
         key: usize,
     ) {
-        if self.must_wait(connection, |client| prepared.may_write(client)) {
+        // CLIENT PAUSE does not hold back what is refused in any case.
+        let must_wait = match prepared.is_sound() {
+            true => self.must_wait(connection, |client| prepared.may_write(client)),
+            false => connection.hold.stops_requests() || connection.is_closing(),
+        };
+        if must_wait {
             return self.hold_back(connection, &self.input[range]);
         }
         let len = range.len();

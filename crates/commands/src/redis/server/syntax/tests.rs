@@ -132,6 +132,26 @@ fn some_rows_are_shown_as_those_of_redis() {
 }
 
 #[test]
+fn arguments_of_several_parts_are_called_as_in_redis() {
+    for (name, expected) in [
+        ("set", "key value condition get expiration"),
+        ("expire", "key seconds condition"),
+        ("linsert", "key where pivot element"),
+        ("lmove", "source destination wherefrom whereto"),
+        ("hello", "arguments"),
+        ("client|kill", "filter"),
+        ("flushall", "async"),
+    ] {
+        let arguments = arguments(table::find_full(name.as_bytes()).expect(name));
+        let names: Vec<&str> = arguments.iter().map(|argument| argument.name.as_str()).collect();
+        assert_eq!(names.join(" "), expected, "{name}");
+    }
+    let hello = arguments(table::find(b"hello").unwrap());
+    let login = &hello[0].parts[1];
+    assert_eq!((login.name.as_str(), login.token), ("username_password", Some("AUTH")));
+}
+
+#[test]
 fn a_line_that_makes_no_sense_is_not_read() {
     let lines = "[,a|b,[a,(a,a],x),[],(),(a|),[|a],...,[...],a [...,a ...,key [value ...],\
                  key [key key ...],A [b ...],A b [A b ...]";
