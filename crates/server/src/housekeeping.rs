@@ -66,6 +66,7 @@ pub fn run(server: Arc<Server>, session: Session) {
         if !work.more && work.committed_bytes == 0 {
             collapses.step(&server, &session);
         }
+        server.make_room_for_notifications(&session, clock::unix_ms());
         // Not only what was done here: a read that finds an item due removes it, and is not followed
         // by an announcement as a write is.
         server.announce_changes();

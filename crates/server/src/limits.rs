@@ -149,3 +149,7 @@ pub const ATTACH_STOP_LOOK_MS: i64 = 100;
 pub const CENSUS_AT_ONCE: u64 = 200_000;
 /// Between two censuses in the background.
 pub const CENSUS_EVERY_MS: u64 = 10_000;
+/// The change stream's ring; committed when somebody reads it.
+pub const JOURNAL_BYTES: u64 = 16 << 20;
+/// Made free beside it, where it has to be: what others take before it is committed.
+pub const JOURNAL_SLACK_BYTES: u64 = 2 << 20;

@@ -4,6 +4,7 @@ use crate::budget::BufferBudget;
 use crate::clients::Clients;
 use crate::clock::{self, Stopwatch};
 use crate::config::{Config, caveats};
+use crate::limits::{JOURNAL_BYTES, JOURNAL_SLACK_BYTES};
 use crate::mailbox::{Mail, Mailbox};
 use crate::memcached::Memcached;
 use crate::notify::Notifier;
@@ -121,6 +122,29 @@ impl Server {
                 self.pubsub.publish(&self.posts, channel, payload);
             });
         }
+    }
+
+    /// Drives out as much as keyspace notifications take, if they are asked for and there was no memory.
+    /// A ring is no block that could take the place of items: the memory must go back to the system
+    /// first, as after `maxmemory` was lowered, which it is meanwhile.
+    pub fn make_room_for_notifications(&self, session: &Session, now: u64) {
+        if !self.notifier.is_short() {
+            return;
+        }
+        let memory = self.engine.memory();
+        let lowered = memory.max.saturating_sub(JOURNAL_BYTES + JOURNAL_SLACK_BYTES);
+        let policy = self.engine.policy();
+        if policy != Policy::NoEviction && !policy.only_volatile() && lowered > 0 {
+            self.engine.set_max_memory(lowered);
+            let above = || self.engine.memory().committed.saturating_sub(lowered);
+            let mut before = u64::MAX;
+            while (1..before).contains(&above()) {
+                before = above();
+                let _ = session.make_room(0, now);
+            }
+        }
+        // The limit is what it was, and the notifier tries again.
+        self.apply_config();
     }
 
     /// Empties the databases whose time has come.

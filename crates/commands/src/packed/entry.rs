@@ -5,6 +5,10 @@
 //!   longer            254 u8, len u32 | bytes | len u32, 254 u8
 //! ```
 //! A set, which is never walked backwards, leaves the second length out.
+//!
+//! A length is written in one way only. Who reads without a lock and has lost a race may find another:
+//! 255, or a long form of what is short. That is no element, lest its two ends be looked for in
+//! different places.
 
 use super::Bytes;
 
@@ -79,11 +83,12 @@ pub fn push_first(element: &[u8], out: &mut Vec<u8>) {
 /// The element whose first length stands at `at`.
 #[inline]
 pub fn read<B: Bytes>(bytes: &B, at: usize) -> Option<Span> {
-    let span = match bytes.u8_at(at) {
-        LONG => Span { at: at + 5, len: bytes.u32_at(at + 1) as usize },
-        len => Span { at: at + 1, len: len as usize },
+    let (lengths, len) = match bytes.u8_at(at) {
+        LONG => (5, bytes.u32_at(at + 1) as usize),
+        len => (1, usize::from(len)),
     };
-    (span.end() <= bytes.len()).then_some(span)
+    let span = Span { at: at + lengths, len };
+    (lengths == length_bytes(len) && span.end() <= bytes.len()).then_some(span)
 }
 
 /// The element whose second length ends at `end`.
@@ -91,10 +96,11 @@ pub fn read<B: Bytes>(bytes: &B, at: usize) -> Option<Span> {
 pub fn read_back<B: Bytes>(bytes: &B, end: usize) -> Option<Span> {
     let (len, lengths) = match bytes.u8_at(end.checked_sub(1)?) {
         LONG => (bytes.u32_at(end.checked_sub(5)?) as usize, 5),
-        len => (len as usize, 1),
+        len => (usize::from(len), 1),
     };
     let at = end.checked_sub(lengths)?.checked_sub(len)?;
-    (at >= lengths && end <= bytes.len()).then_some(Span { at, len })
+    let is_one = lengths == length_bytes(len) && at >= lengths && end <= bytes.len();
+    is_one.then_some(Span { at, len })
 }
 
 #[cfg(test)]
@@ -125,5 +131,15 @@ mod tests {
         }
         assert_eq!(read(&bytes, 0), None);
         assert_eq!(read_back(&bytes, 9), None);
+    }
+
+    #[test]
+    fn a_length_in_another_form_is_no_element() {
+        // Where it begins would be reckoned from how long it is, and lie before the bytes.
+        let mut bytes = vec![255];
+        bytes.resize(400, 255);
+        assert_eq!((read(&bytes, 0), read_back(&bytes, 300)), (None, None));
+        let short_as_long = [254, 3, 0, 0, 0, b'a', b'b', b'c', 3, 0, 0, 0, 254].to_vec();
+        assert_eq!((read(&short_as_long, 0), read_back(&short_as_long, 13)), (None, None));
     }
 }

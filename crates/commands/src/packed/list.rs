@@ -11,7 +11,8 @@
 use super::entry::{self, Span};
 use super::list_walk::reversed;
 pub use super::list_walk::{Backward, Forward};
-use super::{Bytes, Edit, Patch, spare};
+use super::{Bytes, Edit, Patch, spare_within};
+use dolium_engine::limits::VALUE_BYTES_MAX;
 
 const HEADER_BYTES: usize = 12;
 /// A list that fills less than this part of its bytes gives the rest back.
@@ -35,10 +36,12 @@ pub struct List<'b, B> {
 }
 
 impl<'b, B: Bytes> List<'b, B> {
+    /// Bytes of two moments may say anything: no more elements are believed in than have room.
     pub fn open(bytes: &'b B) -> Self {
         let [count, first, end] = [0, 4, 8].map(|at| bytes.u32_at(at) as usize);
         let end = end.min(bytes.len());
-        List { bytes, count, first: first.min(end), end }
+        let first = first.max(HEADER_BYTES).min(end);
+        List { bytes, count: count.min((end - first) / entry::entry_bytes(0)), first, end }
     }
 
     pub fn len(&self) -> usize {
@@ -163,7 +166,8 @@ impl<'b, B: Bytes> List<'b, B> {
 
     /// A list made anew: `before`, what stands at `kept`, `behind`; with spare room at the end where
     /// it is needed, and at the other what there is, so that pushes at both ends in turn do not take
-    /// it from each other.
+    /// it from each other. Room to spare makes no list too long for a value, and none that shrinks
+    /// longer than it was: that fits where it stands, if there is no memory.
     fn whole(
         &self,
         count: usize,
@@ -173,12 +177,10 @@ impl<'b, B: Bytes> List<'b, B> {
         room: End,
     ) -> Edit {
         let used = before.len() + kept.len() + behind.len();
-        let spare = spare(used);
+        let shrinks = used <= self.end - self.first;
+        let most = if shrinks { self.bytes.len() } else { VALUE_BYTES_MAX };
         let there = [self.first.saturating_sub(HEADER_BYTES), self.bytes.len() - self.end];
-        let [front, back] = match room {
-            End::Front => [spare, there[1].min(spare)],
-            End::Back => [there[0].min(spare), spare],
-        };
+        let [front, back] = rooms(used, there, room, most);
         let first = HEADER_BYTES + front;
         let mut bytes = Vec::with_capacity(first + used + back);
         bytes.extend_from_slice(&header(count, first, first + used));
@@ -191,10 +193,23 @@ impl<'b, B: Bytes> List<'b, B> {
     }
 }
 
+/// Room before and behind elements that take `used` bytes, at one of whose ends it is needed; of the
+/// other `there` is some. Nothing that would make the list longer than `most`.
+pub(super) fn rooms(used: usize, there: [usize; 2], needed: End, most: usize) -> [usize; 2] {
+    let spare = spare_within(used, HEADER_BYTES + used, most);
+    let left = most.saturating_sub(HEADER_BYTES + used + spare);
+    let other = |there: usize| there.min(spare).min(left);
+    match needed {
+        End::Front => [spare, other(there[1])],
+        End::Back => [other(there[0]), spare],
+    }
+}
+
 /// A list of these elements.
 pub fn pack<'e>(end: End, elements: impl Iterator<Item = &'e [u8]>) -> Vec<u8> {
     let empty = header(0, HEADER_BYTES, HEADER_BYTES).to_vec();
-    List::open(&empty).push(end, elements).applied(empty.clone())
+    // Of none there is a patch, of its own header.
+    List::open(&empty).push(end, elements).applied(empty.clone()).unwrap_or(empty)
 }
 
 /// Bytes that elements take.

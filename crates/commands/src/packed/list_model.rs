@@ -1,7 +1,7 @@
 //! Lists held against a deque through random changes, and what their bytes cost.
 
 use super::Edit;
-use super::list::{End, List, pack};
+use super::list::{End, List, pack, rooms};
 use std::collections::VecDeque;
 
 fn elements(bytes: &Vec<u8>) -> Vec<Vec<u8>> {
@@ -74,7 +74,7 @@ fn agrees_with_a_deque_through_any_changes() {
             };
             bytes = match edit {
                 Edit::Empty => pack(End::Back, std::iter::empty()),
-                edit => edit.applied(bytes.clone()),
+                edit => edit.applied(bytes.clone()).unwrap(),
             };
             assert_eq!(elements(&bytes), Vec::from(model.clone()));
             let list = List::open(&bytes);
@@ -97,7 +97,7 @@ fn pushes_on_a_long_list_are_patches_but_for_a_few() {
         let end = if n % 2 == 0 { End::Back } else { End::Front };
         let edit = List::open(&bytes).push(end, [&element[..]].into_iter());
         made_anew += u32::from(matches!(edit, Edit::Whole(_)));
-        bytes = edit.applied(bytes);
+        bytes = edit.applied(bytes).unwrap();
     }
     assert!(made_anew < 120, "{made_anew}");
     assert!(bytes.len() < 10_000 * 6 * 5 / 2);
@@ -108,10 +108,52 @@ fn a_list_that_empties_gives_its_room_back() {
     let elements: Vec<Vec<u8>> = (0..10_000u32).map(|n| n.to_le_bytes().to_vec()).collect();
     let mut bytes = pack(End::Back, elements.iter().map(Vec::as_slice));
     for _ in 0..9_900 {
-        bytes = List::open(&bytes).trim(1, 0).applied(bytes.clone());
+        bytes = List::open(&bytes).trim(1, 0).applied(bytes.clone()).unwrap();
     }
     assert!(bytes.len() < 4 * 100 * 6 * 2, "{}", bytes.len());
     assert_eq!(List::open(&bytes).len(), 100);
+}
+
+/// What only takes elements out fits where the list stands, whatever it has room for: else LREM would
+/// need memory, of which there may be none.
+#[test]
+fn a_list_that_shrinks_becomes_no_longer() {
+    let elements: Vec<Vec<u8>> = (0..200u32).map(|n| n.to_le_bytes().to_vec()).collect();
+    for room in [0, 1, 50, 5_000] {
+        let full = pack(End::Back, elements.iter().map(Vec::as_slice));
+        let end = full[8..12].first_chunk().map_or(0, |end| u32::from_le_bytes(*end) as usize);
+        let bytes = [&full[..end], &vec![0; room]].concat();
+        let list = List::open(&bytes);
+        let spans: Vec<_> = list.iter().collect();
+        let edits = [
+            list.without(&spans[7..8]),
+            list.without(&spans[..150]),
+            list.replace(spans[3], b"no"),
+            list.trim(3, 4),
+            list.trim(198, 1),
+        ];
+        for edit in edits {
+            let len = edit.clone().applied(bytes.clone()).unwrap().len();
+            assert!(len <= bytes.len(), "{len} of {}: {edit:?}", bytes.len());
+        }
+        assert!(list.replace(spans[3], b"longer").applied(bytes.clone()).unwrap().len() > end);
+    }
+}
+
+/// Room to spare takes nothing from what a value may hold.
+#[test]
+fn a_list_may_be_as_long_as_a_value() {
+    use dolium_engine::limits::VALUE_BYTES_MAX;
+    // Of two thirds of the most, half as much again would leave nothing for the header.
+    for used in [VALUE_BYTES_MAX / 3 * 2, VALUE_BYTES_MAX / 4 * 3, VALUE_BYTES_MAX - 12] {
+        for end in [End::Front, End::Back] {
+            let [front, back] = rooms(used, [usize::MAX; 2], end, VALUE_BYTES_MAX);
+            assert_eq!(front + back, VALUE_BYTES_MAX - 12 - used, "{used} {end:?}");
+        }
+    }
+    assert_eq!(rooms(VALUE_BYTES_MAX, [9; 2], End::Back, VALUE_BYTES_MAX), [0, 0]);
+    assert_eq!(rooms(1000, [9, 7], End::Back, VALUE_BYTES_MAX), [9, 500]);
+    assert_eq!(rooms(1000, [9, 7], End::Front, VALUE_BYTES_MAX), [500, 7]);
 }
 
 #[test]
@@ -121,8 +163,13 @@ fn nonsense_comes_to_an_end() {
         let len = random.below(60);
         let bytes: Vec<u8> = (0..len).map(|_| random.below(256) as u8).collect();
         let list = List::open(&bytes);
+        assert!(list.len() <= bytes.len() / 2);
         assert!(list.iter().count() <= bytes.len());
         assert!(list.iter_back().count() <= bytes.len());
         let _ = (list.at(3), list.at(-3));
+        (0..4).for_each(|start| assert!(list.iter_from(start).count() <= bytes.len()));
     }
+    // Elements from the front on that would begin before the bytes do.
+    let bytes = [&[255, 255, 0, 0, 0, 0, 0, 0, 255, 0, 0, 0][..], &[255; 600]].concat();
+    assert_eq!(List::open(&bytes).iter_from(0).count(), 0);
 }

@@ -15,6 +15,7 @@ pub mod set_build;
 mod set_cursor;
 #[cfg(test)]
 mod set_model;
+mod set_walk;
 
 /// Bytes of a collection. What lies beyond their end reads as zero.
 pub trait Bytes {
@@ -99,16 +100,17 @@ pub struct Patch {
 }
 
 impl Edit {
-    /// The bytes that the change makes of `old`.
-    pub fn applied(self, mut old: Vec<u8>) -> Vec<u8> {
+    /// The bytes that the change makes of `old`. `None`: it was not made for these, which end before
+    /// its own do.
+    pub fn applied(self, mut old: Vec<u8>) -> Option<Vec<u8>> {
         match self {
-            Edit::Whole(bytes) => bytes,
-            Edit::Empty => Vec::new(),
+            Edit::Whole(bytes) => Some(bytes),
+            Edit::Empty => Some(Vec::new()),
             Edit::Patch(patches) => {
-                for patch in patches {
-                    old[patch.at..patch.at + patch.bytes.len()].copy_from_slice(&patch.bytes);
+                for Patch { at, bytes } in patches {
+                    old.get_mut(at..)?.get_mut(..bytes.len())?.copy_from_slice(&bytes);
                 }
-                old
+                Some(old)
             }
         }
     }
@@ -120,4 +122,22 @@ impl Edit {
 fn spare(used: usize) -> usize {
     const NONE_BELOW: usize = 128;
     if used < NONE_BELOW { 0 } else { used / 2 }
+}
+
+/// As `spare`, of a collection that takes `whole` bytes without it and may take `most` with it.
+fn spare_within(used: usize, whole: usize, most: usize) -> usize {
+    spare(used).min(most.saturating_sub(whole))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Edit, Patch};
+
+    #[test]
+    fn a_patch_made_for_longer_bytes_makes_nothing() {
+        let patch = |at| Edit::Patch(vec![Patch { at, bytes: b"xy".to_vec() }]);
+        assert_eq!(patch(2).applied(b"abcd".to_vec()), Some(b"abxy".to_vec()));
+        assert_eq!(patch(3).applied(b"abcd".to_vec()), None);
+        assert_eq!(patch(9).applied(b"abcd".to_vec()), None);
+    }
 }

@@ -12,7 +12,8 @@
 
 use super::entry::{self, Span};
 use super::set_build::MEMBERS_WITHOUT_TABLE;
-use super::{Bytes, Edit, Patch, set_build, spare};
+use super::{Bytes, Edit, Patch, set_build, spare_within};
+use dolium_engine::limits::VALUE_BYTES_MAX;
 use std::collections::HashSet;
 
 pub(super) const HEADER_BYTES: usize = 20;
@@ -26,7 +27,7 @@ pub struct Set<'b, B> {
     count: usize,
     slots: usize,
     filled: usize,
-    end: usize,
+    pub(super) end: usize,
     live: usize,
 }
 
@@ -54,13 +55,16 @@ impl<B> Clone for Set<'_, B> {
 impl<B> Copy for Set<'_, B> {}
 
 impl<'b, B: Bytes> Set<'b, B> {
+    /// Bytes of two moments may say anything: no more members are believed in than have room.
     pub fn open(bytes: &'b B) -> Self {
         let [count, slots, filled, end, live] =
             [0, 4, 8, 12, 16].map(|at| bytes.u32_at(at) as usize);
-        let end = end.max(HEADER_BYTES);
+        let end = end.max(HEADER_BYTES).min(bytes.len());
         let fits = slots.is_power_of_two() && HEADER_BYTES + 4 * slots <= bytes.len();
         let slots = if fits { slots } else { 0 };
-        Set { bytes, count, slots, filled, end: end.min(bytes.len()), live }
+        // A member takes a slot, or at least a byte.
+        let most = if slots == 0 { end.saturating_sub(HEADER_BYTES) } else { slots };
+        Set { bytes, count: count.min(most), slots, filled, end, live }
     }
 
     pub fn len(&self) -> usize {
@@ -103,25 +107,13 @@ impl<'b, B: Bytes> Set<'b, B> {
         None
     }
 
-    /// All members, in no order.
-    pub fn iter(&self) -> Members<'b, B> {
-        Members { set: *self, next: if self.slots == 0 { HEADER_BYTES } else { 0 } }
-    }
-
-    /// A member chosen by random numbers, each with the same chance.
-    pub fn random(&self, mut random: impl FnMut() -> u64) -> Option<Span> {
-        if self.slots == 0 {
-            return self.iter().nth((random() % self.count.max(1) as u64) as usize);
-        }
-        // A quarter of the slots at least are taken, so that so many misses do not happen.
-        const TRIES: usize = 1000;
-        for _ in 0..TRIES {
-            let at = self.slot((random() % self.slots as u64) as usize);
-            if at != FREE && at != GONE {
-                return entry::read(self.bytes, at as usize);
+    /// Whether these can be added, and so many bytes with them, where the set stands.
+    pub fn has_room(&self, members: usize, bytes: usize) -> bool {
+        bytes <= self.bytes.len() - self.end
+            && match self.slots {
+                0 => self.count + members <= MEMBERS_WITHOUT_TABLE,
+                slots => !set_build::is_crowded(self.filled + members, slots),
             }
-        }
-        self.iter().next()
     }
 
     /// With new members, none of which is there or named twice. `hash` is asked for those that are
@@ -172,7 +164,7 @@ impl<'b, B: Bytes> Set<'b, B> {
         let mut bytes = head;
         self.bytes.copy(HEADER_BYTES, self.end - HEADER_BYTES, &mut bytes);
         bytes.extend_from_slice(&entries);
-        bytes.resize(end + spare(live), 0);
+        bytes.resize(end + spare_within(live, end, VALUE_BYTES_MAX), 0);
         Edit::Whole(bytes)
     }
 
@@ -204,7 +196,8 @@ impl<'b, B: Bytes> Set<'b, B> {
         if set_build::is_sparse(count, self.slots, live, self.bytes.len()) {
             let all = set_build::members(self, gone);
             let left = all.iter().map(|bytes| Hashed { bytes, hash: hash(bytes) });
-            return Edit::Whole(set_build::pack(left));
+            // No longer than it was: it fits where it stands, if there is no memory.
+            return Edit::Whole(set_build::pack_within(left, self.bytes.len()));
         }
         let tombstone = |place: &Place| Patch {
             at: HEADER_BYTES + 4 * place.slot,
@@ -237,34 +230,4 @@ pub(super) fn header(fields: [usize; 5]) -> [u8; HEADER_BYTES] {
         *field = (value as u32).to_le_bytes();
     }
     header
-}
-
-/// The members of a set. `next`: an offset without a table, else a slot.
-#[derive(Debug)]
-pub struct Members<'b, B> {
-    set: Set<'b, B>,
-    next: usize,
-}
-
-impl<B: Bytes> Iterator for Members<'_, B> {
-    type Item = Span;
-
-    fn next(&mut self) -> Option<Span> {
-        if self.set.slots == 0 {
-            if self.next >= self.set.end {
-                return None;
-            }
-            let span = entry::read(self.set.bytes, self.next)?;
-            self.next = span.end();
-            return Some(span);
-        }
-        while self.next < self.set.slots {
-            let at = self.set.slot(self.next);
-            self.next += 1;
-            if at != FREE && at != GONE {
-                return entry::read(self.set.bytes, at as usize);
-            }
-        }
-        None
-    }
 }

@@ -2,7 +2,8 @@
 
 use super::entry;
 use super::set::{FREE, HEADER_BYTES, Hashed, Place, Set, header, home};
-use super::{Bytes, spare};
+use super::{Bytes, spare_within};
+use dolium_engine::limits::VALUE_BYTES_MAX;
 
 /// Members up to which a set has no table: they are compared one by one.
 pub(super) const MEMBERS_WITHOUT_TABLE: usize = 16;
@@ -34,13 +35,19 @@ pub(super) fn members<B: Bytes>(set: &Set<'_, B>, gone: &[Place]) -> Vec<Vec<u8>
 
 /// A set of these members, none of which is named twice.
 pub fn pack<'m>(members: impl Iterator<Item = Hashed<'m>>) -> Vec<u8> {
+    pack_within(members, VALUE_BYTES_MAX)
+}
+
+/// As `pack`, with no room to spare that would make the set longer than `most`.
+pub(super) fn pack_within<'m>(members: impl Iterator<Item = Hashed<'m>>, most: usize) -> Vec<u8> {
     let members: Vec<Hashed<'m>> = members.collect();
-    let live = members.iter().map(|m| m.bytes.len() + entry::length_bytes(m.bytes.len())).sum();
+    let live: usize =
+        members.iter().map(|m| m.bytes.len() + entry::length_bytes(m.bytes.len())).sum();
     let count = members.len();
     let slots = if count <= MEMBERS_WITHOUT_TABLE { 0 } else { (count * 2).next_power_of_two() };
     let start = HEADER_BYTES + 4 * slots;
     // Without a table the next member makes it anew in any case.
-    let room = if slots == 0 { 0 } else { spare(live) };
+    let room = if slots == 0 { 0 } else { spare_within(live, start + live, most) };
     let mut bytes = Vec::with_capacity(start + live + room);
     bytes.extend_from_slice(&header([count, slots, count, start + live, live]));
     bytes.resize(start, 0);

@@ -38,6 +38,8 @@ impl<B: Bytes> Set<'_, B> {
             slot += 1;
         }
         let end = slot;
+        // As of `Members`: together they are no longer than the set.
+        let mut left = self.bytes.len();
         // And on, around the end of the table, to the first free slot.
         for offset in 0..self.slots() {
             let slot = (first + offset) % self.slots();
@@ -49,6 +51,10 @@ impl<B: Bytes> Set<'_, B> {
                 continue;
             }
             let Some(span) = entry::read(self.bytes, at as usize) else { continue };
+            left = left.saturating_sub(span.end() - span.first());
+            if left == 0 {
+                break;
+            }
             if (first..end).contains(&home(hash(&span.read(self.bytes)), self.slots())) {
                 show(span);
             }

@@ -59,13 +59,13 @@ fn agrees_with_a_hash_set_through_any_changes() {
                 let edit = set.without(&gone, hash);
                 bytes = match edit {
                     Edit::Empty => set_build::pack(std::iter::empty()),
-                    edit => edit.applied(bytes.clone()),
+                    edit => edit.applied(bytes.clone()).unwrap(),
                 };
                 check(&bytes, &model);
                 continue;
             };
             model.extend(some);
-            bytes = edit.applied(bytes.clone());
+            bytes = edit.applied(bytes.clone()).unwrap();
             check(&bytes, &model);
         }
     }
@@ -104,7 +104,65 @@ fn nonsense_comes_to_an_end() {
             bytes[4..8].copy_from_slice(&16u32.to_le_bytes());
         }
         let set = Set::open(&bytes);
+        assert!(set.len() <= bytes.len());
         assert!(set.iter().count() <= bytes.len());
         let _ = (set.find(hashed(b"m")), set.random(&mut random));
+    }
+}
+
+/// A set of two moments: what may be copied of it is bounded by how long it is, not by what it says.
+#[test]
+fn no_more_is_shown_than_there_can_be() {
+    let table = |slots: u32, at: u32| {
+        let mut bytes = [u32::MAX, slots, 7, u32::MAX, 7].map(u32::to_le_bytes).concat();
+        (0..slots).for_each(|_| bytes.extend_from_slice(&at.to_le_bytes()));
+        bytes
+    };
+    // Each slot names the same long member.
+    let at = 20 + 4 * 256;
+    let mut bytes = table(256, at);
+    super::entry::push_first(&[b'x'; 3000], &mut bytes);
+    let set = Set::open(&bytes);
+    assert_eq!(set.len(), 256);
+    let shown: usize = set.iter().map(|span| span.len).sum();
+    assert!(shown <= bytes.len(), "{shown}");
+    let mut scanned = 0;
+    set.scan(0, usize::MAX, hash, |span| scanned += span.len);
+    assert!(scanned <= bytes.len(), "{scanned}");
+    // More slots than there are bytes are none, and then a member takes at least a byte of these.
+    let bytes = [u32::MAX, 1 << 20, 7, u32::MAX, 7].map(u32::to_le_bytes).concat();
+    assert_eq!(Set::open(&[&bytes[..], b"\x01a"].concat()).len(), 2);
+    assert_eq!(Set::open(&bytes[..7].to_vec()).len(), 0);
+    assert_eq!(Set::open(&table(16, 0)).pick(3), None);
+    assert_eq!(Set::open(&table(0, 0)).pick(3), None);
+}
+
+/// What only takes members out fits where the set stands, else SREM would need memory.
+#[test]
+fn a_set_that_shrinks_becomes_no_longer() {
+    // Nearly all bytes belong to the members that stay, and there is no room to spare.
+    let long = |n: u32| format!("{n}{}", "z".repeat(500)).into_bytes();
+    let names: Vec<Vec<u8>> =
+        (0..400).map(|n| if n < 380 { n.to_string().into_bytes() } else { long(n) }).collect();
+    let mut bytes = set_build::pack(names.iter().map(|name| hashed(name)));
+    let end = bytes[12..16].first_chunk().map_or(0, |end| u32::from_le_bytes(*end) as usize);
+    bytes.truncate(end);
+    let set = Set::open(&bytes);
+    let gone: Vec<_> = names[..370].iter().filter_map(|name| set.find(hashed(name))).collect();
+    let Edit::Whole(made) = set.without(&gone, hash) else { panic!("it is sparse now") };
+    assert!(made.len() <= bytes.len(), "{} of {}", made.len(), bytes.len());
+    check(&made, &names[370..].iter().cloned().collect());
+}
+
+#[test]
+fn a_set_knows_whether_it_has_room() {
+    let mut bytes = set_build::pack(std::iter::empty());
+    for n in 0..3_000u32 {
+        let name = n.to_string().into_bytes();
+        let set = Set::open(&bytes);
+        let edit = set.add(&[hashed(&name)], hash);
+        let has_room = set.has_room(1, super::set::entry_bytes(&name));
+        assert_eq!(has_room, matches!(edit, Edit::Patch(_)), "{n}");
+        bytes = edit.applied(bytes.clone()).unwrap();
     }
 }

@@ -11,8 +11,8 @@
 //!
 //! That is for commands which, where memory ends, have changed nothing, or nothing that doing it again
 //! would not change in the same way: those of strings, and those that move and date whole values.
-//! Those of collections may have put an element into one key and not yet out of another; what they
-//! change under one key runs again by itself (see [`collection::change`](super::collection::change)).
+//! Those of collections run the part of them that is under locks again by themselves, and know how much
+//! room a collection takes that has to be made anew (see [`collection::Tries`](super::collection::Tries)).
 
 use crate::context::{Context, rewritten_bytes};
 use crate::limits::ROOM_TRIES;

@@ -11,7 +11,8 @@ use crate::packed::{Bytes, Edit};
 use crate::redis::error::CommandError;
 use crate::redis::string::keeping;
 use dolium_engine::{
-    Db, Encoding, Event, Found, Guard, Key, Kind, Packed, Patch, StoreError, Value,
+    Db, Encoding, Event, Found, Guard, Key, Kind, Millis, Packed, Patch, Put, Session, StoreError,
+    Value,
 };
 
 /// Shows a collection's bytes to `show`, whose last run makes the reply; `None`: no such key.
@@ -50,32 +51,68 @@ pub fn open<'s>(
     }
 }
 
-/// Runs a change of a key under its lock. What it brings has room made for it before; if the
-/// collection as a whole has to be made anew and finds none, room is made for that, without the lock,
-/// and the change runs again, and so on while others take that room.
+/// Runs a change of a key under its lock. What it brings has room made for it before; what brings
+/// nothing needs none, as in Redis.
 pub fn change<R>(
     ctx: &Context<'_>,
     key: &Key<'_>,
     brings: usize,
-    mut run: impl FnMut(&mut Guard<'_>) -> Result<R, CommandError>,
+    run: impl FnMut(&mut Guard<'_>) -> Result<R, CommandError>,
 ) -> Result<R, CommandError> {
-    ctx.make_room(key.bytes().len() + brings)?;
-    let mut guard = ctx.session.write(ctx.client.db, key, ctx.now);
-    for _ in 1..ROOM_TRIES {
-        match run(&mut guard) {
-            // Under the locks of EXEC no room can be made.
-            Err(CommandError::Store(StoreError::Full)) if !ctx.client.transaction.running => {}
-            done => return done,
-        }
-        drop(guard);
-        let len = ctx.session.peek(ctx.client.db, key, ctx.now).map_or(0, |found| found.len);
-        ctx.make_room(key.bytes().len() + 2 * (len + brings))?;
-        guard = ctx.session.write(ctx.client.db, key, ctx.now);
+    let db = ctx.client.db;
+    if brings > 0 {
+        ctx.make_room(key.bytes().len() + brings)?;
     }
-    run(&mut guard)
+    Tries::of(ctx).run(|| ctx.session.write(db, key, ctx.now), run)
 }
 
-/// Makes an edit of the collection at a key.
+/// Bytes of the collection at a key; 0 if there is none.
+pub fn len(session: &Session, db: Db, key: &Key<'_>, now: Millis) -> usize {
+    session.peek(db, key, now).map_or(0, |found| found.len)
+}
+
+/// A change under locks that runs again where it found no memory.
+#[derive(Clone, Copy)]
+pub struct Tries<'s> {
+    pub session: &'s Session,
+    pub now: Millis,
+    /// Under the locks of EXEC no room can be made.
+    pub in_exec: bool,
+}
+
+impl<'s> Tries<'s> {
+    pub fn of(ctx: &Context<'s>) -> Self {
+        let in_exec = ctx.client.transaction.running;
+        Tries { session: ctx.session, now: ctx.now, in_exec }
+    }
+
+    /// Runs a change, which has changed nothing if there was no memory for it. Then room is made without
+    /// the locks, for just as much as it found missing, and it runs again, and so on while others take
+    /// that room.
+    pub fn run<R>(
+        self,
+        lock: impl Fn() -> Guard<'s>,
+        mut run: impl FnMut(&mut Guard<'s>) -> Result<R, CommandError>,
+    ) -> Result<R, CommandError> {
+        for _ in 1..ROOM_TRIES {
+            let missing = match run(&mut lock()) {
+                Err(CommandError::NoRoomFor(bytes)) if !self.in_exec => bytes,
+                done => return done,
+            };
+            self.session.make_room(missing, self.now).map_err(|_| CommandError::NoRoom)?;
+        }
+        run(&mut lock())
+    }
+}
+
+/// An edit was made for bytes that are not there any more. It is a mistake in this program, which
+/// must neither end it nor change what it was not made for.
+pub const NOT_AS_SEEN: CommandError = CommandError::Sentence(
+    "the collection is not as this command has seen it; nothing was changed",
+);
+
+/// Makes an edit of the collection at a key. Where there is no memory for it, nothing was changed;
+/// an edit that takes out and brings nothing needs none.
 pub fn apply(
     guard: &mut Guard<'_>,
     db: Db,
@@ -83,21 +120,16 @@ pub fn apply(
     form: (Kind, Encoding),
     event: Event,
     edit: Edit,
-) -> Result<(), StoreError> {
+) -> Result<(), CommandError> {
     match edit {
         Edit::Patch(patches) => {
             let borrowed: Vec<Patch<'_>> =
                 patches.iter().map(|patch| Patch { at: patch.at, bytes: &patch.bytes }).collect();
-            if guard.patch(db, key, event, &borrowed) {
-                return Ok(());
-            }
-            let mut old = Vec::new();
-            guard.value(db, key, &mut old);
-            put(guard, db, key, form, event, &Edit::Patch(patches).applied(old))
+            guard.patch(db, key, event, &borrowed).then_some(()).ok_or(NOT_AS_SEEN)
         }
         Edit::Whole(bytes) => match put(guard, db, key, form, event, &bytes) {
-            // A collection that has become smaller must not need memory: it stays where it is.
-            Err(StoreError::Full) if shrinks(guard, db, key, form, &bytes) => {
+            // A collection that has become no longer must not need memory: it stays where it is.
+            Err(_) if shrinks(guard, db, key, form, &bytes) => {
                 guard.patch(db, key, event, &[Patch { at: 0, bytes: &bytes }]);
                 Ok(())
             }
@@ -120,8 +152,24 @@ pub fn put(
     (kind, encoding): (Kind, Encoding),
     event: Event,
     bytes: &[u8],
-) -> Result<(), StoreError> {
-    guard.put(db, key, &keeping(Value::Packed(kind, encoding, bytes), event)).map(|_| ())
+) -> Result<(), CommandError> {
+    store(guard, db, key, &keeping(Value::Packed(kind, encoding, bytes), event))
+}
+
+/// Stores a collection anew, or says how much memory is missing.
+pub fn store(
+    guard: &mut Guard<'_>,
+    db: Db,
+    key: &Key<'_>,
+    put: &Put<'_>,
+) -> Result<(), CommandError> {
+    match (guard.put(db, key, put), put.value) {
+        (Ok(_), _) => Ok(()),
+        (Err(StoreError::Full), Value::Packed(_, _, bytes)) => {
+            Err(CommandError::NoRoomFor(key.bytes().len() + bytes.len()))
+        }
+        (Err(error), _) => Err(error.into()),
+    }
 }
 
 fn shrinks(
@@ -132,7 +180,7 @@ fn shrinks(
     bytes: &[u8],
 ) -> bool {
     let found = guard.find(db, key);
-    found.is_some_and(|f| (f.kind, f.encoding) == form && f.unique == 0 && bytes.len() <= f.len)
+    found.is_some_and(|f| (f.kind, f.encoding) == form && bytes.len() <= f.len)
 }
 
 /// Appends an element as a bulk string.

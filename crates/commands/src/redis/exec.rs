@@ -15,6 +15,7 @@ use crate::context::Context;
 use crate::dispatch;
 use crate::host::Executed;
 use crate::redis::error::CommandError;
+use crate::redis::growth;
 use crate::redis::number;
 use crate::redis::row::{Call, Outcome, Row, flag};
 use crate::redis::transaction::{Queued, forget};
@@ -30,6 +31,7 @@ pub fn exec(ctx: &mut Context<'_>, _: &Call<'_>) -> Outcome {
         let line = "EXECABORT Transaction discarded because of previous errors.";
         return Err(CommandError::Coded(line));
     }
+    growth::make_room(ctx);
     let room = ctx.client.transaction.room.bytes();
     if room > 0 && ctx.session.make_room(room, ctx.now).is_err() {
         forget(ctx.client, ctx.session);

@@ -5,6 +5,7 @@ mod bits;
 pub mod error;
 mod expiry;
 pub mod glob;
+mod growth;
 mod help;
 mod long_double;
 pub mod number;

@@ -80,7 +80,7 @@ mod tests {
     use crate::session::Session;
     use std::collections::HashMap;
     use std::sync::Arc;
-    use std::sync::atomic::{AtomicBool, Ordering};
+    use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
     const DB: Db = Db(0);
 
@@ -129,9 +129,9 @@ mod tests {
             let engine = Engine::create(EngineOptions::default()).unwrap();
             let session = engine.session().unwrap();
             let key = listed(&engine, &session, b"list", len);
-            let is_over = AtomicBool::new(false);
-            let is_over = &is_over;
-            let mut written = HashMap::new();
+            let (is_over, reads) = (&AtomicBool::new(false), &AtomicUsize::new(0));
+            let first = session.peek(DB, &key, 1).unwrap().unique;
+            let mut written = HashMap::from([(first, 0)]);
             let seen: Vec<(u64, u8)> = std::thread::scope(|scope| {
                 let readers: Vec<_> = (0..2)
                     .map(|_| {
@@ -146,27 +146,30 @@ mod tests {
                                 });
                                 assert!(bytes.iter().all(|byte| *byte == bytes[0]), "two moments");
                                 seen.push((found.unwrap().unique, bytes[0]));
+                                reads.fetch_add(1, Ordering::Relaxed);
                             }
                             seen
                         })
                     })
                     .collect();
-                for turn in 0..20_000_000 / (len + 1000) {
+                // Until there was something to see, however late the readers begin, or this thread.
+                let before = reads.load(Ordering::Relaxed);
+                let goes_on =
+                    |turn: &usize| *turn < 200 || reads.load(Ordering::Relaxed) < before + 3_000;
+                for turn in (1..1_000_000).take_while(goes_on) {
                     let mut guard = session.write(DB, &key, 1);
                     let bytes = vec![turn as u8; len];
-                    if turn > 0 {
-                        // In two halves, for there to be something between.
-                        let (first, second) = bytes.split_at(len / 2);
-                        let second = Patch { at: len / 2, bytes: second };
-                        let first = Patch { at: 0, bytes: first };
-                        assert!(guard.patch(DB, &key, Event::LSet, &[first, second]));
-                    }
+                    // In two halves, for there to be something between.
+                    let (first, second) = bytes.split_at(len / 2);
+                    let second = Patch { at: len / 2, bytes: second };
+                    let first = Patch { at: 0, bytes: first };
+                    assert!(guard.patch(DB, &key, Event::LSet, &[first, second]));
                     written.insert(guard.find(DB, &key).unwrap().unique, turn as u8);
                 }
                 is_over.store(true, Ordering::Relaxed);
                 readers.into_iter().flat_map(|reader| reader.join().unwrap()).collect()
             });
-            assert!(!seen.is_empty());
+            assert!(seen.len() >= 3_000, "{} seen of {}", seen.len(), written.len());
             for (unique, byte) in seen {
                 assert_eq!(written.get(&unique), Some(&byte), "{len} bytes, unique {unique}");
             }

@@ -131,8 +131,9 @@ fn lock<'s>(
     Ok((guard, found))
 }
 
-/// The value leaves one place and arrives at the other, which is told in this order. It is stored
-/// before it is removed: where there is no memory for it, it stays.
+/// The value leaves one place and arrives at the other, which is told in this order; of the put itself
+/// is told that there is a new key. It is stored before it is removed: where there is no memory for it,
+/// it stays.
 fn transfer(
     guard: &mut Guard<'_>,
     from: Place<'_>,
@@ -140,7 +141,7 @@ fn transfer(
     found: &Found,
     [leaves, arrives]: [Event; 2],
 ) -> Result<(), StoreError> {
-    duplicate(guard, from, to, found, Event::Quiet)?;
+    duplicate(guard, from, to, found, arrives)?;
     guard.remove(from.0, &from.1, leaves);
     guard.announce(to.0, &to.1, arrives);
     Ok(())

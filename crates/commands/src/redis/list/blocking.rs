@@ -4,6 +4,7 @@ use super::relay::{end, make_room};
 use super::waiting::{Waiting, Wanted, attempt};
 use crate::context::Context;
 use crate::packed::list::End;
+use crate::redis::collection::Tries;
 use crate::redis::error::CommandError;
 use crate::redis::long_double::LongDouble;
 use crate::redis::row::{Call, Outcome};
@@ -54,7 +55,7 @@ fn relay(ctx: &mut Context<'_>, call: &Call<'_>, from: End, to: End, time: &[u8]
 /// Answers if one of the keys has an element.
 pub(super) fn at_once(ctx: &mut Context<'_>, waiting: &Waiting) -> Result<bool, CommandError> {
     for name in &waiting.keys {
-        if attempt(ctx.session, ctx.host, ctx.now, waiting, name, ctx.out)? {
+        if attempt(Tries::of(ctx), ctx.host, waiting, name, ctx.out)? {
             return Ok(true);
         }
     }
@@ -72,13 +73,13 @@ pub(super) fn wait(ctx: &mut Context<'_>, waiting: Waiting) -> Result<bool, Comm
     }
     // Once more when everybody who pushes can see that this client is about to wait: what was
     // pushed before that is found now.
-    let (session, host, now) = (ctx.session, ctx.host, ctx.now);
+    let (tries, host) = (Tries::of(ctx), ctx.host);
     let out = &mut *ctx.out;
     let mut outcome: Result<bool, CommandError> = Ok(false);
     let waits = host.wait_for_list(ctx.client, waiting, &mut |waiting| {
         let mut any = waiting.keys.iter();
         outcome = any.try_fold(false, |found, name| {
-            if found { Ok(true) } else { attempt(session, host, now, waiting, name, out) }
+            if found { Ok(true) } else { attempt(tries, host, waiting, name, out) }
         });
         !matches!(outcome, Ok(false))
     });

@@ -20,7 +20,7 @@ pub fn lset(ctx: &mut Context<'_>, call: &Call<'_>) -> Outcome {
         let span = list.at(integer(call.args.arg(2))?);
         let span = span.ok_or(CommandError::Sentence("index out of range"))?;
         let edit = list.replace(span, element);
-        Ok(collection::apply(guard, db, &key, FORM, Event::LSet, edit)?)
+        collection::apply(guard, db, &key, FORM, Event::LSet, edit)
     })?;
     ctx.reply().ok();
     Ok(())
@@ -87,7 +87,7 @@ pub fn ltrim(ctx: &mut Context<'_>, call: &Call<'_>) -> Outcome {
             Some(range) => list.trim(range.start, list.len() - range.end),
             None => Edit::Empty,
         };
-        Ok(collection::apply(guard, db, &key, FORM, Event::LTrim, edit)?)
+        collection::apply(guard, db, &key, FORM, Event::LTrim, edit)
     })?;
     ctx.reply().ok();
     Ok(())

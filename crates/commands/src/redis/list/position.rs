@@ -14,6 +14,9 @@ struct Options {
     /// Matches to pass over, plus one.
     rank: u64,
     from_back: bool,
+    /// Redis 7.0 negates the least of all ranks, which stays what it is: no match is passed over, and
+    /// however many are found, they are not yet as many as were asked for.
+    is_least: bool,
     /// How many to answer with, 0 for all; `None`: one, not in an array.
     count: Option<usize>,
     /// Elements to compare, 0 for all.
@@ -22,7 +25,8 @@ struct Options {
 
 impl Options {
     fn parse(args: &Args<'_>) -> Result<Self, CommandError> {
-        let mut options = Options { rank: 1, from_back: false, count: None, max_len: 0 };
+        let (from_back, is_least) = (false, false);
+        let mut options = Options { rank: 1, from_back, is_least, count: None, max_len: 0 };
         let mut i = 3;
         while i < args.len() {
             let (word, value) = (args.arg(i), args.get(i + 1).ok_or(CommandError::Syntax)?);
@@ -32,9 +36,6 @@ impl Options {
             };
             if word.eq_ignore_ascii_case(b"RANK") {
                 let rank = integer(value)?;
-                if rank == i64::MIN {
-                    return Err(CommandError::Sentence("value is out of range"));
-                }
                 if rank == 0 {
                     return Err(CommandError::Sentence(
                         "RANK can't be zero: use 1 to start from the first match, 2 from the \
@@ -42,6 +43,7 @@ impl Options {
                     ));
                 }
                 (options.rank, options.from_back) = (rank.unsigned_abs(), rank < 0);
+                options.is_least = rank == i64::MIN;
             } else if word.eq_ignore_ascii_case(b"COUNT") {
                 options.count = Some(positive("COUNT can't be negative")?);
             } else if word.eq_ignore_ascii_case(b"MAXLEN") {
@@ -66,9 +68,11 @@ pub fn lpos(ctx: &mut Context<'_>, call: &Call<'_>) -> Outcome {
             let wanted = match options.count {
                 None => 1,
                 Some(0) => usize::MAX,
+                Some(_) if options.is_least => usize::MAX,
                 Some(count) => count,
             };
-            let rank = usize::try_from(options.rank - 1).unwrap_or(usize::MAX);
+            let passed_over = if options.is_least { 0 } else { options.rank - 1 };
+            let rank = usize::try_from(passed_over).unwrap_or(usize::MAX);
             if options.from_back {
                 let equal = list.iter_back().take(most).enumerate();
                 let equal = equal.filter(|(_, span)| span.is(packed, element));

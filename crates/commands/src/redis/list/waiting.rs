@@ -10,7 +10,7 @@ use super::pop::take;
 use super::relay::pass_on;
 use crate::host::Host;
 use crate::packed::list::{End, List};
-use crate::redis::collection;
+use crate::redis::collection::{self, Tries};
 use crate::redis::error::CommandError;
 use dolium_engine::{Db, Kind, Millis, Session};
 use dolium_protocol::resp::{RespWriter, Version};
@@ -40,13 +40,13 @@ pub enum Wanted {
 
 /// Takes an element from one of the keys, if it has one, and replies with it. False: it has none.
 pub(super) fn attempt(
-    session: &Session,
+    tries: Tries<'_>,
     host: &dyn Host,
-    now: Millis,
     waiting: &Waiting,
     name: &[u8],
     out: &mut Vec<u8>,
 ) -> Result<bool, CommandError> {
+    let Tries { session, now, .. } = tries;
     let (db, key) = (waiting.db, session.engine().key(name));
     match &waiting.wanted {
         Wanted::Pop(end) | Wanted::PopSome(end, _) => {
@@ -66,10 +66,7 @@ pub(super) fn attempt(
         }
         Wanted::Move { from, to, target } => {
             let target = session.engine().key(target);
-            let places = [(db, key.hash()), (db, target.hash())];
-            let mut guard = session.write_many(&places, now);
-            let moved = pass_on(&mut guard, db, (&key, *from), (&target, *to))?;
-            drop(guard);
+            let moved = pass_on(tries, db, (&key, *from), (&target, *to))?;
             let Some(element) = moved else { return Ok(false) };
             host.list_grew(db, target.bytes());
             RespWriter::new(out, waiting.version).bulk(&element);
@@ -94,9 +91,11 @@ pub fn serve(
         return false;
     }
     let start = out.len();
-    match attempt(session, host, now, waiting, name, out) {
+    // After a command, and after EXEC: no locks are held, and room can be made.
+    match attempt(Tries { session, now, in_exec: false }, host, waiting, name, out) {
         Ok(is_served) => is_served,
-        // It cannot have it: the target is no list, or there is no memory.
+        // It cannot have it: the target is no list, or there is no memory and none can be had. The
+        // element stays where it is.
         Err(error) => {
             out.truncate(start);
             RespWriter::new(out, waiting.version).error(&error.to_string());

@@ -3,7 +3,7 @@
 use super::{add, bytes_of, distinct, hash_in, remove};
 use crate::context::Context;
 use crate::packed::set::{Hashed, Set};
-use crate::redis::collection;
+use crate::redis::collection::{self, Tries};
 use crate::redis::row::{Call, Outcome};
 use dolium_engine::{Event, Kind};
 
@@ -35,26 +35,29 @@ pub fn smove(ctx: &mut Context<'_>, call: &Call<'_>) -> Outcome {
     let (db, source, target) = (ctx.db(), call.key(), ctx.key(call.args.arg(2)));
     let bytes = call.args.arg(3);
     let member = [Hashed { bytes, hash: hash_in(ctx)(bytes) }];
-    ctx.make_room(target.bytes().len() + bytes_of([bytes].into_iter()))?;
-    let mut guard = ctx.session.write_many(&[(db, source.hash()), (db, target.hash())], ctx.now);
-    let moved = match collection::open(&mut guard, db, &source, Kind::Set)? {
-        None => false,
-        Some((found, packed)) => {
-            collection::open(&mut guard, db, &target, Kind::Set)?;
-            let is_there = Set::open(&packed).find(member[0]).is_some();
-            if is_there && source.bytes() != target.bytes() {
-                // First into the one: where there is no memory, the member stays in the other. But
-                // who listens hears of that after the other.
-                let added = add(ctx, &mut guard, db, &target, &member, Event::Quiet)?;
-                remove(ctx, &mut guard, db, &source, (found, packed), &member, Event::SRem)?;
-                if added > 0 {
-                    guard.announce(db, &target, Event::SAdd);
-                }
-            }
-            is_there
+    let places = [(db, source.hash()), (db, target.hash())];
+    let lock = || ctx.session.write_many(&places, ctx.now);
+    let moved = Tries::of(ctx).run(lock, |guard| {
+        let Some((_, packed)) = collection::open(guard, db, &source, Kind::Set)? else {
+            return Ok(false);
+        };
+        collection::open(guard, db, &target, Kind::Set)?;
+        let is_there = Set::open(&packed).find(member[0]).is_some();
+        if !is_there || source.bytes() == target.bytes() {
+            return Ok(is_there);
         }
-    };
-    drop(guard);
+        // First into the one: where there is no memory, the member stays in the other, which it leaves
+        // without. But who listens hears of that after the other.
+        let added = add(ctx, guard, db, &target, &member, Event::Quiet)?;
+        // Where it stands now: what was stored meanwhile may have moved it.
+        if let Some(set) = collection::open(guard, db, &source, Kind::Set)? {
+            remove(ctx, guard, db, &source, set, &member, Event::SRem)?;
+        }
+        if added > 0 {
+            guard.announce(db, &target, Event::SAdd);
+        }
+        Ok(true)
+    })?;
     ctx.reply().int(i64::from(moved));
     Ok(())
 }

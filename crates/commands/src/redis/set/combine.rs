@@ -1,17 +1,17 @@
 //! SINTER, SUNION, SDIFF and what stores their results: several sets as of one moment.
 
-use super::{hash_in, members, store};
+use super::{hash_in, members, packed};
 use crate::context::Context;
 use crate::packed::set::{Hashed, Set};
-use crate::redis::collection;
+use crate::redis::collection::{self, Tries};
 use crate::redis::error::CommandError;
 use crate::redis::number::integer;
 use crate::redis::row::{Call, Outcome};
-use dolium_engine::{Db, Deadline, Event, Guard, Key, Kind, Packed};
+use dolium_engine::{Db, Event, Guard, Key, Kind, Packed, Put, Value};
 use std::collections::HashSet;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Operation {
+pub(in crate::redis) enum Operation {
     Inter,
     Union,
     Diff,
@@ -64,9 +64,15 @@ pub fn sintercard(ctx: &mut Context<'_>, call: &Call<'_>) -> Outcome {
     let keys: Vec<Key<'_>> = (2..2 + keys).map(|i| ctx.key(args.arg(i))).collect();
     let places: Vec<_> = keys.iter().map(|key| (db, key.hash())).collect();
     let mut guard = ctx.session.write_many(&places, ctx.now);
-    let count = combine(ctx, &mut guard, db, &keys, Operation::Inter)?.len();
+    let sets = open_all(&mut guard, db, &keys, |found| ctx.session.count_look(found))?;
+    let most = if limit == 0 { usize::MAX } else { limit };
+    let mut count = 0;
+    in_all(ctx, sets, |_| {
+        count += 1;
+        count < most
+    });
     drop(guard);
-    ctx.reply().int(if limit == 0 { count } else { count.min(limit) } as i64);
+    ctx.reply().int(count as i64);
     Ok(())
 }
 
@@ -75,7 +81,8 @@ fn reply(ctx: &mut Context<'_>, call: &Call<'_>, operation: Operation) -> Outcom
     let keys: Vec<Key<'_>> = call.args.from(1).iter().map(|name| ctx.key(name)).collect();
     let places: Vec<_> = keys.iter().map(|key| (db, key.hash())).collect();
     let mut guard = ctx.session.write_many(&places, ctx.now);
-    let result = combine(ctx, &mut guard, db, &keys, operation)?;
+    let sets = open_all(&mut guard, db, &keys, |found| ctx.session.count_look(found))?;
+    let result = combine(ctx, sets, operation);
     drop(guard);
     let mut reply = ctx.reply();
     reply.set(result.len());
@@ -91,68 +98,154 @@ fn store_result(
 ) -> Outcome {
     let (db, target) = (ctx.db(), call.key());
     let keys: Vec<Key<'_>> = call.args.from(2).iter().map(|name| ctx.key(name)).collect();
-    let len = |key: &Key<'_>| ctx.session.peek(db, key, ctx.now).map_or(0, |found| found.len);
-    let most: usize = match operation {
-        Operation::Union => keys.iter().map(len).sum(),
-        Operation::Inter | Operation::Diff => len(&keys[0]),
-    };
-    ctx.make_room(target.bytes().len() + most)?;
+    // A large result may be much smaller than its sets: were room made for all of them, much could go
+    // for nothing.
+    let len = |key: &Key<'_>| collection::len(ctx.session, db, key, ctx.now);
+    let most = operation.most_bytes(keys.iter().map(len));
+    ctx.make_room(target.bytes().len() + most.min(RESULT_BYTES_EXPECTED))?;
     let mut places: Vec<_> = keys.iter().map(|key| (db, key.hash())).collect();
     places.push((db, target.hash()));
-    let mut guard = ctx.session.write_many(&places, ctx.now);
-    let result = combine(ctx, &mut guard, db, &keys, operation)?;
-    if result.is_empty() {
-        guard.remove(db, &target, Event::Del);
-    } else {
-        let hash = hash_in(ctx);
-        let hashed: Vec<_> =
-            result.iter().map(|bytes| Hashed { bytes, hash: hash(bytes) }).collect();
-        store(ctx, &mut guard, db, &target, &hashed, (event, Deadline::Never))?;
-    }
-    drop(guard);
-    ctx.reply().int(result.len() as i64);
+    let mut is_first = true;
+    let lock = || ctx.session.write_many(&places, ctx.now);
+    let count = Tries::of(ctx).run(lock, |guard| {
+        let looked = |found| {
+            if is_first {
+                ctx.session.count_look(found);
+            }
+        };
+        let sets = open_all(guard, db, &keys, looked)?;
+        is_first = false;
+        let result = combine(ctx, sets, operation);
+        if result.is_empty() {
+            guard.remove(db, &target, Event::Del);
+            return Ok(0);
+        }
+        let (encoding, bytes) = packed(ctx, &hashed(ctx, &result));
+        let value = Value::Packed(Kind::Set, encoding, &bytes);
+        collection::store(guard, db, &target, &Put { event, ..Put::plain(value) })?;
+        Ok(result.len())
+    })?;
+    ctx.reply().int(count as i64);
     Ok(())
 }
 
-/// The members of the result. Every key is looked at, for none may be of another type.
-fn combine(
+/// The most bytes of a result for which room is made before it is known.
+const RESULT_BYTES_EXPECTED: usize = 64 * 1024;
+
+/// Of many small sets, which have no table, a large one takes so many times as much at most: a member of
+/// one byte is one of two there, and has up to four slots here.
+const TABLE_FACTOR: usize = 12;
+
+impl Operation {
+    /// Of a command that stores the result.
+    pub(in crate::redis) fn that_stores(name: &str) -> Option<Operation> {
+        match name {
+            "sunionstore" => Some(Operation::Union),
+            "sinterstore" => Some(Operation::Inter),
+            "sdiffstore" => Some(Operation::Diff),
+            _ => None,
+        }
+    }
+
+    /// What the result may take, from what its sets take: made anew it has half as much again to spare.
+    fn most_bytes(self, mut sets: impl Iterator<Item = usize>) -> usize {
+        let most = match self {
+            Operation::Union => sets.sum(),
+            Operation::Inter => sets.min().unwrap_or(0),
+            Operation::Diff => sets.next().unwrap_or(0),
+        };
+        most / 2 * 3
+    }
+}
+
+/// What the result of a queued command will take, which runs under locks where no room can be made.
+/// Where memory is short, the result is made to know how long it is.
+pub(in crate::redis) fn stored_bytes(
     ctx: &Context<'_>,
-    guard: &mut Guard<'_>,
+    operation: Operation,
     db: Db,
     keys: &[Key<'_>],
-    operation: Operation,
-) -> Result<Vec<Vec<u8>>, CommandError> {
-    let mut sets: Vec<Option<Packed<'_>>> = Vec::with_capacity(keys.len());
+) -> usize {
+    let len = |key: &Key<'_>| collection::len(ctx.session, db, key, ctx.now);
+    let expected = operation.most_bytes(keys.iter().map(len));
+    if ctx.session.has_ample_room(expected * TABLE_FACTOR) {
+        return expected;
+    }
+    let places: Vec<_> = keys.iter().map(|key| (db, key.hash())).collect();
+    let mut guard = ctx.session.write_many(&places, ctx.now);
+    let sets = open_all(&mut guard, db, keys, |_| ()).unwrap_or_default();
+    let result = combine(ctx, sets, operation);
+    packed(ctx, &hashed(ctx, &result)).1.len()
+}
+
+fn hashed<'m>(ctx: &Context<'_>, members: &'m [Vec<u8>]) -> Vec<Hashed<'m>> {
+    let hash = hash_in(ctx);
+    members.iter().map(|bytes| Hashed { bytes, hash: hash(bytes) }).collect()
+}
+
+/// The sets at some keys. Every key is looked at, for none may be of another type; `looked` is told
+/// whether it is there.
+fn open_all<'s>(
+    guard: &mut Guard<'s>,
+    db: Db,
+    keys: &[Key<'_>],
+    looked: impl Fn(bool),
+) -> Result<Vec<Option<Packed<'s>>>, CommandError> {
+    let mut sets = Vec::with_capacity(keys.len());
     for key in keys {
         let set = collection::open(guard, db, key, Kind::Set)?.map(|(_, packed)| packed);
-        ctx.session.count_look(set.is_some());
+        looked(set.is_some());
         sets.push(set);
     }
+    Ok(sets)
+}
+
+/// Shows the members that all sets have, until `show` says that it has seen enough.
+fn in_all(ctx: &Context<'_>, sets: Vec<Option<Packed<'_>>>, mut show: impl FnMut(&[u8]) -> bool) {
+    let Some(mut sets) = sets.into_iter().collect::<Option<Vec<_>>>() else { return };
+    sets.sort_by_key(|packed| Set::open(packed).len());
+    let Some((first, others)) = sets.split_first() else { return };
     let hash = hash_in(ctx);
-    let has = |packed: &Packed<'_>, bytes: &[u8]| {
-        Set::open(packed).find(Hashed { bytes, hash: hash(bytes) }).is_some()
-    };
+    let mut bytes = Vec::new();
+    for span in Set::open(first).iter() {
+        bytes.clear();
+        first.copy(span.at, span.len, &mut bytes);
+        let member = Hashed { bytes: &bytes, hash: hash(&bytes) };
+        if others.iter().all(|packed| has(packed, member)) && !show(&bytes) {
+            return;
+        }
+    }
+}
+
+fn has(packed: &Packed<'_>, member: Hashed<'_>) -> bool {
+    Set::open(packed).find(member).is_some()
+}
+
+/// The members of the result.
+fn combine(ctx: &Context<'_>, sets: Vec<Option<Packed<'_>>>, operation: Operation) -> Vec<Vec<u8>> {
     match operation {
         Operation::Inter => {
-            let Some(mut sets) = sets.into_iter().collect::<Option<Vec<_>>>() else {
-                return Ok(Vec::new());
-            };
-            sets.sort_by_key(|packed| Set::open(packed).len());
-            let (first, others) = sets.split_first().expect("arity asks for a key");
-            let mut result = members(first);
-            result.retain(|member| others.iter().all(|packed| has(packed, member)));
-            Ok(result)
+            let mut result = Vec::new();
+            in_all(ctx, sets, |member| {
+                result.push(member.to_vec());
+                true
+            });
+            result
         }
         Operation::Union => {
             let mut seen = HashSet::new();
             let all = sets.iter().flatten().flat_map(members);
-            Ok(all.filter(|member| seen.insert(member.clone())).collect())
+            all.filter(|member| seen.insert(member.clone())).collect()
         }
         Operation::Diff => {
-            let (first, others) = sets.split_first().expect("arity asks for a key");
+            let Some((first, others)) = sets.split_first() else { return Vec::new() };
             let mut result = first.as_ref().map(members).unwrap_or_default();
-            result.retain(|member| !others.iter().flatten().any(|packed| has(packed, member)));
-            Ok(result)
+            let hash = hash_in(ctx);
+            result.retain(|bytes| {
+                let member = Hashed { bytes, hash: hash(bytes) };
+                !others.iter().flatten().any(|packed| has(packed, member))
+            });
+            result
         }
     }
 }

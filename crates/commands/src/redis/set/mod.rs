@@ -11,7 +11,7 @@ use crate::packed::{Bytes, Edit, set_build};
 use crate::redis::collection;
 use crate::redis::error::CommandError;
 use crate::redis::number::parse_i64;
-use dolium_engine::{Db, Deadline, Encoding, Event, Found, Guard, Key, Kind, Packed, Put, Value};
+use dolium_engine::{Db, Encoding, Event, Found, Guard, Key, Kind, Packed};
 use std::collections::HashSet;
 
 /// The place of a member in a set's table. It is the arena's own hash, which nobody outside can
@@ -54,11 +54,12 @@ fn add(
     members: &[Hashed<'_>],
     event: Event,
 ) -> Result<usize, CommandError> {
-    let Some((found, packed)) = collection::open(guard, db, key, Kind::Set)? else {
-        store(ctx, guard, db, key, members, (event, Deadline::Keep))?;
+    let Some((found, there)) = collection::open(guard, db, key, Kind::Set)? else {
+        let (encoding, bytes) = packed(ctx, members);
+        collection::put(guard, db, key, (Kind::Set, encoding), event, &bytes)?;
         return Ok(members.len());
     };
-    let set = Set::open(&packed);
+    let set = Set::open(&there);
     let new: Vec<_> = members.iter().copied().filter(|m| set.find(*m).is_none()).collect();
     if new.is_empty() {
         return Ok(0);
@@ -69,28 +70,18 @@ fn add(
     if encoding != found.encoding {
         // Bytes in place would leave the item's encoding as it was.
         let mut old = Vec::new();
-        packed.copy(0, packed.len(), &mut old);
-        edit = Edit::Whole(edit.applied(old));
+        there.copy(0, there.len(), &mut old);
+        edit = Edit::Whole(edit.applied(old).ok_or(collection::NOT_AS_SEEN)?);
     }
     collection::apply(guard, db, key, (Kind::Set, encoding), event, edit)?;
     Ok(new.len())
 }
 
-/// Stores a set of these members, none of which is named twice.
-fn store(
-    ctx: &Context<'_>,
-    guard: &mut Guard<'_>,
-    db: Db,
-    key: &Key<'_>,
-    members: &[Hashed<'_>],
-    (event, deadline): (Event, Deadline),
-) -> Result<(), CommandError> {
+/// A set of these members, none of which is named twice, and what Redis would store it as.
+fn packed(ctx: &Context<'_>, members: &[Hashed<'_>]) -> (Encoding, Vec<u8>) {
     let names = members.iter().map(|member| member.bytes);
     let encoding = encoding_of(ctx, Encoding::Intset, members.len(), names);
-    let bytes = set_build::pack(members.iter().copied());
-    let value = Value::Packed(Kind::Set, encoding, &bytes);
-    guard.put(db, key, &Put { deadline, event, ..Put::plain(value) })?;
-    Ok(())
+    (encoding, set_build::pack(members.iter().copied()))
 }
 
 /// Removes members of a set that is there; how many were members.
@@ -118,7 +109,7 @@ fn members<B: Bytes>(packed: &B) -> Vec<Vec<u8>> {
 }
 
 /// Bytes that members bring, with what their slots may take.
-fn bytes_of<'m>(members: impl Iterator<Item = &'m [u8]>) -> usize {
+pub(in crate::redis) fn bytes_of<'m>(members: impl Iterator<Item = &'m [u8]>) -> usize {
     const SLOT_BYTES: usize = 8;
     members.map(|member| entry_bytes(member) + SLOT_BYTES).sum()
 }

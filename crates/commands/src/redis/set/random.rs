@@ -3,6 +3,8 @@
 use super::{hash_in, members, remove};
 use crate::context::Context;
 use crate::limits::RANDOM_MEMBERS_MAX;
+use crate::packed::Bytes;
+use crate::packed::entry::Span;
 use crate::packed::set::{Hashed, Set};
 use crate::redis::collection::{self, read, reply_element};
 use crate::redis::error::CommandError;
@@ -32,6 +34,9 @@ pub fn srandmember(ctx: &mut Context<'_>, call: &Call<'_>) -> Outcome {
     if count.is_some_and(|count| count < -RANDOM_MEMBERS_MAX) {
         return Err(CommandError::Sentence("value is out of range"));
     }
+    if let Some(count) = count.filter(|count| *count < 0) {
+        return with_repeats(ctx, call, count.unsigned_abs() as usize);
+    }
     let (version, host) = (ctx.client.resp, ctx.host);
     let mut random = || host.random();
     read(ctx, &call.key(), Kind::Set, |packed, out| {
@@ -45,15 +50,8 @@ pub fn srandmember(ctx: &mut Context<'_>, call: &Call<'_>) -> Outcome {
                 Some(span) => reply_element(packed, span, &mut reply),
                 None => reply.null(),
             },
-            Some(count) if count < 0 => {
-                let count = count.unsigned_abs() as usize;
-                reply.array(count);
-                for span in (0..count).map_while(|_| set.random(&mut random)) {
-                    reply_element(packed, span, &mut reply);
-                }
-            }
             Some(count) => {
-                let spans = draw(&set, count as usize, &mut random);
+                let spans = draw(packed, count as usize, &mut random);
                 reply.array(spans.len());
                 spans.iter().for_each(|span| reply_element(packed, *span, &mut reply));
             }
@@ -62,29 +60,35 @@ pub fn srandmember(ctx: &mut Context<'_>, call: &Call<'_>) -> Outcome {
     Ok(())
 }
 
+/// So many members, which may come again. Nothing but the count bounds what is copied, and of bytes of
+/// two moments it could be a long member that is none, ten million times: so this is done under the lock.
+fn with_repeats(ctx: &mut Context<'_>, call: &Call<'_>, count: usize) -> Outcome {
+    let (db, key, version, host) = (ctx.db(), call.key(), ctx.client.resp, ctx.host);
+    let mut guard = ctx.session.write(db, &key, ctx.now);
+    let found = collection::open(&mut guard, db, &key, Kind::Set)?;
+    ctx.session.count_look(found.is_some());
+    guard.touch(db, &key);
+    let mut reply = RespWriter::new(ctx.out, version);
+    let Some((_, packed)) = found else {
+        reply.array(0);
+        return Ok(());
+    };
+    let set = Set::open(&packed);
+    let mut random = || host.random();
+    reply.array(count);
+    for span in (0..count).map_while(|_| set.random(&mut random)) {
+        reply_element(&packed, span, &mut reply);
+    }
+    Ok(())
+}
+
 /// So many different members (all, if there are no more).
-fn draw<B: crate::packed::Bytes>(
-    set: &Set<'_, B>,
-    count: usize,
-    random: &mut impl FnMut() -> u64,
-) -> Vec<crate::packed::entry::Span> {
-    if count < set.len() / DRAWN {
-        let mut drawn = Vec::with_capacity(count);
-        let mut seen = HashSet::new();
-        // Bounded: bytes that make no sense may always give the same one.
-        for _ in 0..count.saturating_mul(100) {
-            if drawn.len() == count {
-                break;
-            }
-            let Some(span) = set.random(&mut *random) else { break };
-            if seen.insert(span.at) {
-                drawn.push(span);
-            }
-        }
-        // By then there is none left but by the worst of luck; the count is kept even so.
-        let others = set.iter().filter(|span| seen.insert(span.at));
-        let missing = count - drawn.len();
-        drawn.extend(others.take(missing));
+fn draw<B: Bytes>(bytes: &B, count: usize, random: &mut impl FnMut() -> u64) -> Vec<Span> {
+    let set = Set::open(bytes);
+    if set.has_table()
+        && count < set.len() / DRAWN
+        && let Some(drawn) = draw_some(bytes, count, random)
+    {
         return drawn;
     }
     let mut spans: Vec<_> = set.iter().collect();
@@ -95,6 +99,33 @@ fn draw<B: crate::packed::Bytes>(
     }
     spans.truncate(count);
     spans
+}
+
+/// So many of a set that has many more, slot by slot. `None`: it took too long, by the worst of luck or
+/// with bytes of two moments, or these name more than there can be.
+fn draw_some<B: Bytes>(
+    bytes: &B,
+    count: usize,
+    random: &mut impl FnMut() -> u64,
+) -> Option<Vec<Span>> {
+    // One slot in eight is taken at least, and of those drawn one in three was drawn before at most.
+    const LOOKS: usize = 32;
+    const LOOKS_MIN: usize = 1000;
+    let set = Set::open(bytes);
+    let (mut drawn, mut seen) = (Vec::with_capacity(count), HashSet::new());
+    let mut left = bytes.len();
+    for _ in 0..count * LOOKS + LOOKS_MIN {
+        if drawn.len() == count {
+            return Some(drawn);
+        }
+        if let Some(span) = set.pick(random())
+            && seen.insert(span.at)
+        {
+            left = left.checked_sub(span.len)?;
+            drawn.push(span);
+        }
+    }
+    None
 }
 
 pub fn spop(ctx: &mut Context<'_>, call: &Call<'_>) -> Outcome {
@@ -116,7 +147,7 @@ pub fn spop(ctx: &mut Context<'_>, call: &Call<'_>) -> Outcome {
             Some(0) => return Ok(Some(Vec::new())),
             Some(count) if count >= set.len() => members(&packed),
             Some(count) => {
-                draw(&set, count, &mut random).iter().map(|span| span.read(&packed)).collect()
+                draw(&packed, count, &mut random).iter().map(|span| span.read(&packed)).collect()
             }
         };
         let gone: Vec<_> =
@@ -135,4 +166,34 @@ pub fn spop(ctx: &mut Context<'_>, call: &Call<'_>) -> Outcome {
         }
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A reader without a lock was shown a set that said to have thousands of millions of members: room
+    /// was asked for as many, and they were looked for for ever.
+    #[test]
+    fn of_bytes_of_two_moments_no_more_is_drawn_than_there_can_be() {
+        let mut seed = 1u64;
+        let mut random = || {
+            seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+            seed >> 20
+        };
+        let header = |slots: u32| [u32::MAX, slots, 1, u32::MAX, 9].map(u32::to_le_bytes).concat();
+        for slots in [0u32, 64, 1 << 20] {
+            let named = 20 + 4 * slots;
+            for slot in [0, 1, 7, named, u32::MAX] {
+                let mut bytes = header(slots);
+                (0..slots).for_each(|_| bytes.extend_from_slice(&slot.to_le_bytes()));
+                bytes.extend_from_slice(&[9; 400]);
+                for count in [1, 3, 20, 1_400_000_000, usize::MAX] {
+                    let drawn = draw(&bytes, count, &mut random);
+                    assert!(drawn.len() <= count);
+                    assert!(drawn.iter().map(|span| span.len).sum::<usize>() <= bytes.len());
+                }
+            }
+        }
+    }
 }

@@ -1,0 +1,138 @@
+//! Room for the lists and sets that queued commands add to and that have to be made anew for it.
+//!
+//! ```text
+//!   RPUSH l x    the list has room: a few bytes    it has none: all of it, half as much again to spare
+//! ```
+//! EXEC makes room before it takes its locks, under which none can be made. Were only the arguments
+//! counted, a push in a transaction would be refused for as long as its list has no room to spare, in a
+//! store full of what could go. Nothing is refused here: a command that finds no memory says so itself.
+
+use crate::context::Context;
+use crate::packed::entry::entry_bytes;
+use crate::packed::list::{self, End, List};
+use crate::packed::set::Set;
+use crate::redis::collection;
+use crate::redis::list::relay::{ELEMENT_BYTES_EXPECTED, end};
+use crate::redis::number;
+use crate::redis::room::Room;
+use crate::redis::row::{Group, flag};
+use crate::redis::set::bytes_of;
+use crate::redis::set::combine::{Operation, stored_bytes};
+use dolium_engine::{Db, Key, Kind};
+use dolium_protocol::resp::Args;
+use std::collections::HashMap;
+
+/// What the queue brings to one key.
+#[derive(Clone, Copy, Debug, Default)]
+struct Brought {
+    front: usize,
+    back: usize,
+    members: usize,
+    /// The list is made anew in any case.
+    between: bool,
+}
+
+impl Brought {
+    fn bytes(&self) -> usize {
+        self.front + self.back
+    }
+
+    fn join(&mut self, other: Brought) {
+        self.front += other.front;
+        self.back += other.back;
+        self.members += other.members;
+        self.between |= other.between;
+    }
+}
+
+/// Makes room for what is queued, its arguments included, if it can be had.
+pub fn make_room(ctx: &Context<'_>) {
+    let mut room = ctx.client.transaction.room;
+    let mut grown: HashMap<(Db, u64), (Key<'_>, Brought)> = HashMap::new();
+    let mut db = ctx.db();
+    for queued in &ctx.client.transaction.queued {
+        let args = queued.args.view(&[]);
+        let Some(row) = queued.prepared.row() else { continue };
+        if row.name == "select" {
+            db = number::database(args.arg(1), ctx.session.engine().databases()).unwrap_or(db);
+        }
+        if !matches!(row.group, Group::List | Group::Set) || !row.has(flag::WRITE) {
+            continue;
+        }
+        if let Some((name, brought)) = brought(ctx, row.name, db, &args) {
+            let key = ctx.key(name);
+            grown.entry((db, key.hash())).or_insert((key, Brought::default())).1.join(brought);
+        } else if let Some(operation) = Operation::that_stores(row.name) {
+            let keys: Vec<Key<'_>> = args.from(2).iter().map(|name| ctx.key(name)).collect();
+            room.add(1, args.arg(1).len() + stored_bytes(ctx, operation, db, &keys));
+        }
+    }
+    for ((db, _), (key, brought)) in &grown {
+        add_if_made_anew(ctx, *db, key, brought, &mut room);
+    }
+    if room != ctx.client.transaction.room {
+        let _ = ctx.session.make_room(room.bytes(), ctx.now);
+    }
+}
+
+/// The key that a command adds to, and what it brings.
+fn brought<'a>(
+    ctx: &Context<'_>,
+    name: &str,
+    db: Db,
+    args: &Args<'a>,
+) -> Option<(&'a [u8], Brought)> {
+    let at = |side: End, bytes: usize| match side {
+        End::Front => Brought { front: bytes, ..Brought::default() },
+        End::Back => Brought { back: bytes, ..Brought::default() },
+    };
+    let elements = || list::bytes_of(args.from(2).iter());
+    // Which element it will be is not known yet.
+    let moved = || {
+        let source = collection::len(ctx.session, db, &ctx.key(args.arg(1)), ctx.now);
+        source.min(ELEMENT_BYTES_EXPECTED)
+    };
+    let between =
+        |element: &[u8]| Brought { between: true, ..at(End::Back, entry_bytes(element.len())) };
+    Some(match name {
+        "lpush" | "lpushx" => (args.arg(1), at(End::Front, elements())),
+        "rpush" | "rpushx" => (args.arg(1), at(End::Back, elements())),
+        "lset" => (args.arg(1), between(args.arg(3))),
+        "linsert" => (args.arg(1), between(args.arg(4))),
+        "rpoplpush" | "brpoplpush" => (args.arg(2), at(End::Front, moved())),
+        "lmove" | "blmove" => (args.arg(2), at(end(args.arg(4)).ok()?, moved())),
+        "sadd" => {
+            let members = args.from(2);
+            let brought = at(End::Back, bytes_of(members.iter()));
+            (args.arg(1), Brought { members: members.len(), ..brought })
+        }
+        "smove" => {
+            let brought = at(End::Back, bytes_of([args.arg(3)].into_iter()));
+            (args.arg(2), Brought { members: 1, ..brought })
+        }
+        _ => return None,
+    })
+}
+
+/// Adds what a collection takes anew, unless it has room for what comes, or memory is plenty.
+fn add_if_made_anew(ctx: &Context<'_>, db: Db, key: &Key<'_>, brought: &Brought, room: &mut Room) {
+    let len = collection::len(ctx.session, db, key, ctx.now);
+    let most = key.bytes().len() + 2 * (len + brought.bytes());
+    if len == 0 || ctx.session.has_ample_room(room.bytes() + most) {
+        return;
+    }
+    let mut guard = ctx.session.write(db, key, ctx.now);
+    let Some((found, packed)) = guard.packed(db, key) else { return };
+    let has_room = match found.kind {
+        Kind::List => {
+            let list = List::open(&packed);
+            let lacks = |side, bytes| bytes > 0 && list.is_full(side, bytes);
+            !(brought.between || lacks(End::Front, brought.front) || lacks(End::Back, brought.back))
+        }
+        Kind::Set => Set::open(&packed).has_room(brought.members, brought.bytes()),
+        Kind::String => true,
+    };
+    if !has_room {
+        room.add(1, key.bytes().len() + (found.len + brought.bytes()) / 2 * 3);
+    }
+}
