@@ -56,6 +56,8 @@ fn a_refusal_is_kept_by_nobody() {
     kept(web.put("/keys/a", "If-Match: *\r\n", "1"), 412);
     kept(web.put("/keys/a", "Dolium-Ttl-Ms: 0\r\n", "1"), 400);
     kept(web.put("/keys/a", "Dolium-Type: hash\r\n", "1"), 415);
+    kept(web.put("/keys/a", "Content-Encoding: gzip\r\n", "1"), 415);
+    kept(web.get("http://evil.example/keys/a"), 421);
     kept(web.put("/healthz", "", "1"), 405);
     kept(web.get("/elsewhere"), 404);
     kept(web.send("BREW / HTTP/1.1\r\nHost: x\r\n\r\n"), 501);
@@ -131,4 +133,47 @@ fn a_password_guards_all_but_health() {
     assert_eq!(with(&mut web, "Basic OnNlY3JldA=="), 404);
     assert_eq!(with(&mut web, "Basic bm9ib2R5OnNlY3JldA=="), 401);
     assert_eq!(with(&mut web, "Basic %%"), 401);
+}
+
+/// A page could let its own name mean this server's address, and to its reader's browser be of one origin
+/// with it.
+#[test]
+fn a_name_that_another_may_own_is_answered_with_a_password_only() {
+    let mut web = Web::new();
+    let ask = |web: &mut Web, target: &str, version: &str, host: &str| {
+        web.send(&format!("GET {target} HTTP/{version}\r\n{host}\r\n")).0
+    };
+    for host in ["127.0.0.1:8379", "[::1]", "LOCALHOST:8379", "a.localhost", "x", ""] {
+        let found = ask(&mut web, "/keys/a", "1.1", &format!("Host: {host}\r\n"));
+        assert_eq!(found, 404, "{host}");
+    }
+    assert_eq!(ask(&mut web, "/keys/a", "1.0", ""), 404, "no browser asks so");
+    for host in ["evil.example:8379", "127.0.0.1.evil.example", "y"] {
+        let host = format!("Host: {host}\r\n");
+        for target in ["/keys/a", "/", "/metrics", "/elsewhere"] {
+            assert_eq!(ask(&mut web, target, "1.1", &host), 421, "{host}");
+            assert_eq!(ask(&mut web, target, "1.0", &host), 421, "{host}");
+        }
+        assert_eq!(ask(&mut web, "/healthz", "1.1", &host), 200, "{host}");
+    }
+    assert_eq!(ask(&mut web, "http://y/keys/a", "1.1", "Host: x\r\n"), 421);
+    assert_eq!(ask(&mut web, "http://x/keys/a", "1.1", "Host: y\r\n"), 421);
+    assert_eq!(web.send("DELETE /keys/a HTTP/1.1\r\nHost: y\r\n\r\n").0, 421);
+    web.server.password = true;
+    let host = "Host: evil.example\r\nAuthorization: Bearer secret\r\n";
+    assert_eq!(ask(&mut web, "/keys/a", "1.1", host), 404);
+}
+
+/// Or another origin's page could show it, and learn how large it is.
+#[test]
+fn what_is_said_of_a_key_is_for_pages_of_its_own_origin() {
+    let mut web = Web::new();
+    for (method, status) in
+        [("GET", 404), ("PUT", 201), ("PUT", 204), ("GET", 200), ("DELETE", 204)]
+    {
+        let (found, head, _) =
+            web.send(&format!("{method} /keys/a HTTP/1.1\r\nHost: x\r\nContent-Length: 0\r\n\r\n"));
+        assert_eq!(found, status);
+        assert!(head.contains("\r\nCross-Origin-Resource-Policy: same-origin"), "{head}");
+    }
 }

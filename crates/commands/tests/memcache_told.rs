@@ -81,3 +81,63 @@ fn watchers_of_mutations_are_told_of_counters_that_are_made() {
     let made = "type=item_store key=n status=stored cmd=add ttl=0 clsid=1 cfd=7 size=2";
     assert_eq!(c.server.told.take(), [made]);
 }
+
+/// The counts that Memcached 1.6.18 has after the same requests.
+#[test]
+fn what_is_made_by_counting_is_an_item_and_no_miss() {
+    let mut c = Connection::new();
+    c.expect("ma n N0\r\nma none\r\nma none MD\r\nma d N0 MD\r\n", "HD\r\nNF\r\nNF\r\nHD\r\n");
+    c.expect("mg v N30\r\nset x 0 0 1\r\n9\r\nincr x 1\r\n", "HD W\r\nSTORED\r\n10\r\n");
+    let mut totals = Totals::default();
+    totals.add(&c.tally);
+    for (count, expected) in
+        [(Count::IncrMiss, 1), (Count::DecrMiss, 1), (Count::Made, 4), (Count::Set, 1)]
+    {
+        assert_eq!(totals.of(count), expected, "{count:?}");
+    }
+}
+
+#[test]
+fn details_know_the_commands_of_old_alone() {
+    let mut c = Connection::new();
+    c.expect(
+        "stats detail on\r\nms p:1 1\r\nv\r\nmg p:1 v\r\nmg p:2 v\r\nmd p:1\r\n",
+        "OK\r\nHD\r\nVA 1\r\nv\r\nEN\r\nHD\r\n",
+    );
+    c.expect(
+        "set p:2 0 0 1\r\nv\r\nstats detail dump\r\n",
+        "STORED\r\nPREFIX p get 0 hit 0 set 1 del 0\r\nEND\r\n",
+    );
+}
+
+/// Memcached sends at once what a retrieval or `mn` answers, and holds the rest.
+#[test]
+fn a_watcher_may_have_asked_for_items_before() {
+    let mut c = Connection::new();
+    c.expect("set k 0 0 1\r\nv\r\nget none\r\nwatch\r\n", "STORED\r\nEND\r\nOK\r\n");
+    c.expect("mn\r\nwatch\r\n", "MN\r\nOK\r\n");
+    c.expect("gat 0 none\r\nlru_crawler metadump all\r\n", "END\r\n");
+    assert!(c.client.dump.take().is_some());
+    let refusal = "ERROR cannot pipeline other commands before watch\r\n";
+    c.expect("mn\r\nmg none\r\nwatch\r\n", &format!("MN\r\nEN\r\n{refusal}"));
+    c.expect("get none\r\nversion\r\nwatch\r\n", &format!("END\r\nVERSION 1.6.18\r\n{refusal}"));
+}
+
+#[test]
+fn an_item_that_is_over_at_once_has_had_a_number() {
+    let mut c = Connection::new();
+    let told = c.send(b"ms o 1 T-1 c\r\nv\r\nmg o\r\n").escape_ascii().to_string();
+    assert!(told.starts_with("HD c") && !told.starts_with("HD c0"), "{told}");
+    assert!(told.ends_with("\\r\\nEN\\r\\n"), "{told}");
+}
+
+#[test]
+fn a_flush_at_a_time_that_is_past_keeps_everything() {
+    let mut c = Connection::new();
+    c.expect(
+        "set q 0 0 1\r\nv\r\nflush_all 100000000\r\nget q\r\n",
+        "STORED\r\nOK\r\nVALUE q 0 1\r\nv\r\nEND\r\n",
+    );
+    assert_eq!(c.server.flush_at.take(), Some(None), "none is awaited any more");
+    c.expect("flush_all -1\r\nget q\r\n", "OK\r\nEND\r\n");
+}

@@ -5,14 +5,20 @@
 //!   0x80...                   Memcached binary
 //!   GET /path HTTP/1.1        HTTP: a method, a path, and `HTTP/` at the first line's end
 //!   GET http://x/ HTTP/1.1    HTTP, as to a proxy
+//!   PROPFIND / HTTP/1.1       HTTP by its form, whatever the method is: it is answered with 501
+//!   PRI * HTTP/2.0            likewise: HTTP/2, which the HTTP codec refuses by name
 //!   mg key v                  Memcached: a command that only it has
 //!   incr key 5                Memcached: Redis' INCR takes no amount
 //!   PING                      Redis: Memcached's commands are lower case
 //!   get key                   either: what the listener is named for
 //! ```
 //! The answer holds for the life of the connection, so it is asked for once.
+//!
+//! A web request that is taken for something else is dangerous: what a web page makes a browser send as
+//! its body would run as commands. So the form of the line decides, and not a list of methods. What gets
+//! past it is met again where Redis' requests are dispatched: `Host:` and `POST` end the connection.
 
-use crate::limits::DETECT_LINE_BYTES_MAX;
+use crate::limits::{DETECT_LINE_BYTES_MAX, HTTP_LEADING_BYTES_MAX};
 use memchr::memchr;
 
 /// What a listening socket is named for: the meaning of what could be several protocols.
@@ -49,9 +55,6 @@ const MEMCACHE_BINARY_MAGIC: u8 = 0x80;
 const HTTP_METHODS: [&[u8]; 9] =
     [b"GET", b"PUT", b"HEAD", b"DELETE", b"POST", b"OPTIONS", b"PATCH", b"TRACE", b"CONNECT"];
 
-/// What follows `PRI` when a client opens with HTTP/2, which the HTTP codec refuses by name.
-const HTTP2_PREFACE: &[u8] = b" * HTTP/2";
-
 /// Commands that Memcached has and Redis has not.
 const MEMCACHE_ONLY: [&[u8]; 25] = [
     b"gets",
@@ -81,8 +84,8 @@ const MEMCACHE_ONLY: [&[u8]; 25] = [
     b"refresh_certs",
 ];
 
-/// Longest word that decides anything.
-const WORD_BYTES_MAX: usize = 14;
+/// Longest word that decides anything: longer than any method that is registered.
+const WORD_BYTES_MAX: usize = 32;
 
 impl Listener {
     /// What it means when nothing else can be told.
@@ -102,7 +105,8 @@ pub fn detect(input: &[u8], listener: Listener) -> Detected {
         None => return Detected::NeedMore,
         Some(b'*' | b'$') => return Detected::Is(Protocol::Resp),
         Some(&MEMCACHE_BINARY_MAGIC) => return Detected::Is(Protocol::MemcacheBinary),
-        Some(byte) if !byte.is_ascii_alphabetic() => return own,
+        Some(b'\r' | b'\n') => return behind_empty_lines(input, listener),
+        Some(byte) if !is_in_token(*byte) => return own,
         Some(_) => {}
     }
     let end = input.iter().take(WORD_BYTES_MAX + 1).position(|byte| b" \r\n".contains(byte));
@@ -110,19 +114,10 @@ pub fn detect(input: &[u8], listener: Listener) -> Detected {
         return if input.len() <= WORD_BYTES_MAX { Detected::NeedMore } else { own };
     };
     let (word, rest) = input.split_at(end);
-    if HTTP_METHODS.contains(&word) {
-        match http_request_line(rest) {
-            Some(true) => return Detected::Is(Protocol::Http),
-            Some(false) => {}
-            None => return Detected::NeedMore,
-        }
-    }
-    if word == b"PRI" {
-        match rest.len().min(HTTP2_PREFACE.len()) {
-            len if rest[..len] != HTTP2_PREFACE[..len] => {}
-            len if len < HTTP2_PREFACE.len() => return Detected::NeedMore,
-            _ => return Detected::Is(Protocol::Http),
-        }
+    match http_request_line(word, rest) {
+        Some(true) => return Detected::Is(Protocol::Http),
+        Some(false) => {}
+        None => return Detected::NeedMore,
     }
     if MEMCACHE_ONLY.contains(&word) {
         return Detected::Is(Protocol::MemcacheText);
@@ -154,9 +149,28 @@ pub fn detect_memcached(first: u8) -> Protocol {
     }
 }
 
+/// Empty lines come before a web request now and then, and say nothing to Redis, so it can wait for what
+/// follows. Memcached answers each, and a web server expects nothing else.
+fn behind_empty_lines(input: &[u8], listener: Listener) -> Detected {
+    let own = Detected::Is(listener.protocol());
+    let lead = input.iter().take_while(|byte| b"\r\n".contains(byte)).count();
+    if listener != Listener::Redis || lead > HTTP_LEADING_BYTES_MAX {
+        return own;
+    }
+    match detect(&input[lead..], listener) {
+        Detected::Is(Protocol::Http) => Detected::Is(Protocol::Http),
+        Detected::NeedMore => Detected::NeedMore,
+        Detected::Is(_) => own,
+    }
+}
+
 /// Whether ` /path HTTP/1.1` or ` http://host/path HTTP/1.1` follows a method. `GET /key` alone is a
-/// Redis inline command, and so is `GET http://x`.
-fn http_request_line(rest: &[u8]) -> Option<bool> {
+/// Redis inline command, and so is `GET http://x`. All of them have their meaning at their line's end
+/// only, so that to wait for it delays nobody.
+fn http_request_line(word: &[u8], rest: &[u8]) -> Option<bool> {
+    if !word.iter().all(|byte| is_in_token(*byte)) {
+        return Some(false);
+    }
     match rest {
         [b' '] => return None,
         [b' ', b'/' | b'*', ..] => {}
@@ -171,12 +185,32 @@ fn http_request_line(rest: &[u8]) -> Option<bool> {
         }
         _ => return Some(false),
     }
-    match line(rest) {
-        Some(line) => Some(memchr::memmem::find(line, b" HTTP/").is_some()),
-        // No inline command for a key of that length is typed: it is a long path.
-        None if rest.len() > DETECT_LINE_BYTES_MAX => Some(true),
+    let is_method = HTTP_METHODS.contains(&word);
+    // No further, so that the answer does not depend on how the stream was cut.
+    match line(&rest[..rest.len().min(DETECT_LINE_BYTES_MAX + 1)]) {
+        Some(line) if is_method => Some(memchr::memmem::find(line, b" HTTP/").is_some()),
+        Some(line) => Some(is_target_and_version(line)),
+        // No inline command for a key of that length is typed: it is a long path. Behind another word
+        // it may be a retrieval of many keys.
+        None if rest.len() > DETECT_LINE_BYTES_MAX => Some(is_method),
         None => None,
     }
+}
+
+/// ` target HTTP/1.1` and nothing else: neither Redis nor Memcached has a command of two arguments of
+/// which the second is such a word.
+fn is_target_and_version(line: &[u8]) -> bool {
+    let mut words = line.split(|byte| *byte == b' ').skip(1);
+    let (target, version) = (words.next(), words.next());
+    let is_version = |word: &[u8]| {
+        word.strip_prefix(b"HTTP/").is_some_and(|rest| rest.first().is_some_and(u8::is_ascii_digit))
+    };
+    target.is_some() && version.is_some_and(is_version) && words.next().is_none()
+}
+
+/// What a method may consist of (RFC 9110, 5.6.2).
+fn is_in_token(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&byte)
 }
 
 /// `rest` to its line's end.
@@ -207,6 +241,12 @@ mod tests {
                 (b"GET http://x/keys/a HTTP/1.1\r\n", Http),
                 (b"PUT HTTPS://x/keys/a HTTP/1.1\r\n", Http),
                 (b"PRI * HTTP/2.0\r\n", Http),
+                (b"PROPFIND / HTTP/1.1\r\nHost: x\r\n", Http),
+                (b"UPDATEREDIRECTREF /a HTTP/1.1\r\n", Http),
+                (b"post / HTTP/1.1\r\n", Http),
+                (b"set /a HTTP/1.1\r\n", Http),
+                (b"-x * HTTP/1.1\r\n", Http),
+                (b"M http://x/ HTTP/1.0\r\n", Http),
                 (b"mg key v\r\n", MemcacheText),
                 (b"mn\r\n", MemcacheText),
                 (b"gets k\r\n", MemcacheText),
@@ -232,10 +272,14 @@ mod tests {
             b"quit\r\n",
             b"watch k\r\n",
             b"nonsense\r\n",
-            b"\r\n",
             b"\x00",
             b"\xff\xfe",
-            b"averyveryverylongword",
+            b"averyveryveryveryveryveryverylongword",
+            b"set /k HTTP/1.1 x\r\n",
+            b"set /k \"HTTP/1.1\"\r\n",
+            b"append /k HTTP/\r\n",
+            b"touch /k 0\r\n",
+            b"\r\nset k 0 0 1\r\n",
         ] {
             assert_eq!(detect(line, R), Is(Resp), "{}", line.escape_ascii());
             assert_eq!(detect(line, M), Is(MemcacheText), "{}", line.escape_ascii());
@@ -263,8 +307,23 @@ mod tests {
         {
             assert_eq!(detect(input, R), NeedMore, "{}", input.escape_ascii());
         }
+        assert_eq!(detect(b"set /k HTT", M), NeedMore, "the line's end tells");
+        let many = [b"get /".as_slice(), &[b'a'; 4096]].concat();
+        assert_eq!(detect(&many, M), Is(MemcacheText), "a retrieval of much");
         let long_path = [b"PUT /".as_slice(), &[b'a'; 4096]].concat();
         assert_eq!(detect(&long_path, R), Is(Http));
+    }
+
+    #[test]
+    fn empty_lines_may_come_before_a_web_request() {
+        let request = b"\r\nGET /healthz HTTP/1.1\r\nHost: x\r\n\r\n";
+        assert_eq!(detect(request, R), Is(Http));
+        assert_eq!(detect(request, H), Is(Http));
+        assert_eq!(detect(request, M), Is(MemcacheText), "which has answered ERROR by then");
+        assert_eq!(detect(b"\r\n", R), NeedMore, "Redis does not answer an empty line");
+        assert_eq!(detect(b"\r\n", M), Is(MemcacheText));
+        assert_eq!(detect(b"\r\nmg k v\r\n", R), Is(Resp));
+        assert_eq!(detect(&[b'\n'; 9], R), Is(Resp));
     }
 
     /// An answer given early must not be contradicted by what follows.
@@ -286,6 +345,12 @@ mod tests {
                 b"\x80\0\0\0",
                 b"PRI * HTTP/2.0\r\n\r\nSM",
                 b"PRI * x\r\n",
+                &[b"PROPFIND /".as_slice(), &[b'a'; 4096][..], b" HTTP/1.1\r\n"].concat(),
+                &[b"GET /".as_slice(), &[b'a'; 4096][..], b"\r\n"].concat(),
+                b"PROPFIND / HTTP/1.1\r\nHost: x\r\n\r\nSET pwn 1\r\n",
+                b"set /k 0 0 1\r\nGET / HTTP/1.1\r\n",
+                b"\r\nGET / HTTP/1.1\r\nHost: x\r\n\r\n",
+                b"\r\nPING\r\n",
             ] {
                 let mut first = NeedMore;
                 for cut in 0..=whole.len() {

@@ -32,6 +32,8 @@ pub const MEMCACHE_LINE_BYTES_MAX: usize = 2048;
 pub const MEMCACHE_RETRIEVAL_BYTES_MAX: usize = 8 << 20;
 /// Longest Memcached value unless configured (`-I`).
 pub const MEMCACHE_VALUE_BYTES_DEFAULT: usize = 1 << 20;
+/// Longest block that may be a Memcached login; user and password fit in many times.
+pub const MEMCACHE_LOGIN_BYTES_MAX: usize = 2048;
 /// Most words of a meta command: verb, key and flags.
 pub const META_WORDS_MAX: usize = 19;
 /// Longest opaque token of a meta command, without its letter.
@@ -45,6 +47,10 @@ pub const HTTP_HEADERS_MAX: usize = 64;
 pub const HTTP_LEADING_BYTES_MAX: usize = 8;
 /// Longest chunk size line, or trailer.
 pub const HTTP_CHUNK_LINE_BYTES_MAX: usize = 1024;
+/// Bytes of a chunked body that may be no content, beside as many as there are of content.
+pub const HTTP_CHUNKED_BYTES_FREE: usize = 16 * 1024;
+/// As many more for each of its chunks: the line of a small one is longer than what it holds.
+pub const HTTP_CHUNK_BYTES_FREE: usize = 16;
 /// Longest HTTP body unless configured.
 pub const HTTP_BODY_BYTES_DEFAULT: usize = 512 << 20;
 /// Longest name of a SASL mechanism, as in Memcached.

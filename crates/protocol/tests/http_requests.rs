@@ -107,6 +107,17 @@ fn what_cannot_be_read_safely_is_refused() {
         (head("Transfer-Encoding: chunked") + "0\r\n" + &"t".repeat(1100), "400 BadChunk"),
         (head("Transfer-Encoding: chunked") + "0\r\nno colon\r\n\r\n", "400 BadTrailer"),
         (head("Transfer-Encoding: chunked") + "0\r\n: a\r\n\r\n", "400 BadTrailer"),
+        (
+            head("Transfer-Encoding: chunked")
+                + "0\r\n"
+                + &format!("A: {}\r\n", "b".repeat(1000)).repeat(17),
+            "431 HeadTooLarge",
+        ),
+        (
+            head("Transfer-Encoding: chunked")
+                + &format!("1;{}\r\nx\r\n", "e".repeat(900)).repeat(20),
+            "400 BadChunk",
+        ),
         ("PUT /k HTTP/1.0\r\n\r\nvalue".to_string(), "411 NoLength"),
         ("POST /k HTTP/1.0\r\nConnection: keep-alive\r\n\r\n".to_string(), "411 NoLength"),
         (head(&format!("A: {}", "a".repeat(20_000))), "431 HeadTooLarge"),

@@ -47,11 +47,11 @@ fn a_refused_value_behind_a_held_request_is_not_run() {
     other.ask("CLIENT PAUSE 1000 WRITE\r\n", "+OK\r\n");
     let mut client = house.client_of(Door::Http);
     client.send(
-        b"PUT /keys/a HTTP/1.1\r\nHost: x\r\nContent-Length: 1\r\n\r\nv\
-          PUT /keys/b HTTP/1.1\r\nHost: x\r\nContent-Length: 600000000\r\n\r\n",
+        b"PUT /keys/a HTTP/1.1\r\nHost: localhost\r\nContent-Length: 1\r\n\r\nv\
+          PUT /keys/b HTTP/1.1\r\nHost: localhost\r\nContent-Length: 600000000\r\n\r\n",
     );
     std::thread::sleep(TURN);
-    client.send(b"DELETE /keys/kept HTTP/1.1\r\nHost: x\r\n\r\n");
+    client.send(b"DELETE /keys/kept HTTP/1.1\r\nHost: localhost\r\n\r\n");
     let said = String::from_utf8(client.take_all()).expect("text");
     let lines: Vec<&str> = said.lines().filter(|line| line.starts_with("HTTP/")).collect();
     assert_eq!(lines.len(), 2, "{said}");

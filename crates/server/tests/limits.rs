@@ -167,7 +167,7 @@ fn a_request_larger_than_the_budget_is_let_in_alone() {
     client.expect(":9\r\n");
     let mut web = house.client_of(Door::Http);
     web.send(
-        format!("PUT /keys/web HTTP/1.1\r\nHost: x\r\nContent-Length: {LARGE}\r\n\r\n").as_bytes(),
+        format!("PUT /keys/web HTTP/1.1\r\nHost: localhost\r\nContent-Length: {LARGE}\r\n\r\n").as_bytes(),
     );
     web.send(value.as_bytes());
     web.expect("HTTP/1.1 201");
@@ -212,14 +212,14 @@ fn http_asks_for_a_body_and_serves_metrics() {
     let house = House::open(&[]);
     let mut client = house.client_of(Door::Http);
     client.ask(
-        "PUT /keys/a HTTP/1.1\r\nHost: x\r\nContent-Length: 5\r\nExpect: 100-continue\r\n\r\n",
+        "PUT /keys/a HTTP/1.1\r\nHost: localhost\r\nContent-Length: 5\r\nExpect: 100-continue\r\n\r\n",
         "HTTP/1.1 100 Continue\r\n\r\n",
     );
     client.ask("hello", "HTTP/1.1 20");
     let mut redis = house.client();
     redis.ask("GET a\r\n", "$5\r\nhello\r\n");
     let mut other = house.client();
-    other.send(b"GET /metrics HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n");
+    other.send(b"GET /metrics HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n");
     let text = String::from_utf8(other.take_all()).unwrap();
     assert!(text.contains("\ndolium_keys{db=\"0\"} 1\n"), "{text}");
 }
@@ -229,7 +229,7 @@ fn http_asks_for_a_body_and_serves_metrics() {
 fn a_head_request_that_cannot_be_read_is_answered_without_a_body() {
     let house = House::open(&[]);
     let mut client = house.client_of(Door::Http);
-    client.send(b"HEAD nothing HTTP/1.1\r\nHost: x\r\n\r\n");
+    client.send(b"HEAD nothing HTTP/1.1\r\nHost: localhost\r\n\r\n");
     let text = String::from_utf8(client.take_all()).unwrap();
     assert!(text.starts_with("HTTP/1.1 400 "), "{text}");
     assert!(text.ends_with("\r\n\r\n"), "{text}");

@@ -10,7 +10,7 @@ use std::time::Duration;
 
 /// Far more than sockets hold: a client can send it only if the server takes it.
 const UPLOAD: usize = 32 << 20;
-const HEAD: &str = "PUT /keys/k HTTP/1.1\r\nHost: here\r\nContent-Length: 33554432\r\n\r\n";
+const HEAD: &str = "PUT /keys/k HTTP/1.1\r\nHost: localhost\r\nContent-Length: 33554432\r\n\r\n";
 
 fn house() -> House {
     House::open(&["proto-max-bulk-len 1mb"])
@@ -47,7 +47,7 @@ fn the_answer_is_read_after_the_whole_upload() {
 #[test]
 fn who_may_not_send_a_body_is_told_before_it_is_waited_for() {
     let house = House::open(&["requirepass secret"]);
-    let long = "Host: here\r\nContent-Length: 400000000\r\n";
+    let long = "Host: localhost\r\nContent-Length: 400000000\r\n";
     for (line, rest, status) in [
         ("PUT /keys/k", "", "401"),
         ("PUT /keys/k", "Authorization: Bearer wrong\r\n", "401"),
@@ -68,7 +68,7 @@ fn who_may_not_send_a_body_is_told_before_it_is_waited_for() {
     }
     let mut client = house.client_of(Door::Http);
     let allowed = "Authorization: Bearer secret\r\nExpect: 100-continue\r\n";
-    let short = "Host: here\r\nContent-Length: 5\r\n";
+    let short = "Host: localhost\r\nContent-Length: 5\r\n";
     client.send(format!("PUT /keys/k HTTP/1.1\r\n{short}{allowed}\r\n").as_bytes());
     client.expect("HTTP/1.1 100 Continue\r\n\r\n");
     client.ask("value", "HTTP/1.1 201 Created\r\n");
@@ -79,7 +79,7 @@ fn what_it_sends_is_not_taken_for_requests() {
     let house = house();
     let mut client = house.client_of(Door::Http);
     client.send(HEAD.as_bytes());
-    client.send(b"PUT /keys/smuggled HTTP/1.1\r\nHost: here\r\nContent-Length: 1\r\n\r\nx");
+    client.send(b"PUT /keys/smuggled HTTP/1.1\r\nHost: localhost\r\nContent-Length: 1\r\n\r\nx");
     let mut answer = String::new();
     client.socket.read_to_string(&mut answer).expect("an end, no reset");
     assert_eq!(answer.matches("HTTP/1.1").count(), 1, "{answer}");

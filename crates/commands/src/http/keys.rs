@@ -8,7 +8,7 @@
 
 use super::condition::{Condition, tag};
 use super::target::KEY_METHODS;
-use super::{CACHE, CACHE_ASKED, HttpContext, refuse, refuse_with, say};
+use super::{CACHE, CACHE_ASKED, HttpContext, POLICY, POLICY_OURS, refuse, refuse_with, say};
 use crate::limits::{DEADLINE_MAX, ROOM_TRIES};
 use dolium_engine::*;
 use dolium_protocol::http::{Method, Request, Response};
@@ -23,6 +23,8 @@ const TTL_TOO_LONG: &str = "Dolium-Ttl-Ms must end before 2^63 milliseconds sinc
                             it a value never expires.";
 const BAD_TYPE: &str = "Only values of type string can be stored over HTTP.";
 const PART: &str = "A part of a value cannot be stored: send all of it, without Content-Range.";
+const CODED: &str = "A value is kept as it is sent, and how it is encoded is not remembered: send it \
+                     without Content-Encoding.";
 const NOT_A_STRING: &str =
     "The key holds a value of the type that Dolium-Type names; only strings can be read over HTTP.";
 const FULL: &str = "The server's memory is full and its policy found nothing to evict.";
@@ -51,6 +53,7 @@ fn read(context: &mut HttpContext<'_>, request: &Request<'_>, db: Db, name: &[u8
         let mut response = Response::new(out, 200, now)
             .header("Content-Type", "application/octet-stream")
             .header("X-Content-Type-Options", "nosniff")
+            .header(POLICY, POLICY_OURS)
             .header(CACHE, CACHE_ASKED)
             .header("Dolium-Type", "string");
         if found.deadline != NEVER {
@@ -85,7 +88,9 @@ fn read(context: &mut HttpContext<'_>, request: &Request<'_>, db: Db, name: &[u8
         }
         Some(found) if !condition.none_match_holds(Some(found.unique)) => {
             context.out.truncate(start);
-            let response = Response::new(context.out, 304, now).header(CACHE, CACHE_ASKED);
+            let response = Response::new(context.out, 304, now)
+                .header(CACHE, CACHE_ASKED)
+                .header(POLICY, POLICY_OURS);
             response.header("ETag", tag(found.unique)).connection(request).no_body();
         }
         Some(_) => {}
@@ -120,6 +125,10 @@ fn put(context: &mut HttpContext<'_>, request: &Request<'_>, db: Db, name: &[u8]
     };
     if request.header("content-range").is_some() {
         return refuse(context, request, 400, PART);
+    }
+    let is_identity = |coding: &[u8]| coding.eq_ignore_ascii_case(b"identity");
+    if !request.headers_of("content-encoding").all(is_identity) {
+        return refuse(context, request, 415, CODED);
     }
     if request.header("dolium-type").is_some_and(|kind| kind != b"string") {
         return refuse(context, request, 415, BAD_TYPE);
@@ -169,8 +178,10 @@ fn put(context: &mut HttpContext<'_>, request: &Request<'_>, db: Db, name: &[u8]
         }
     };
     let status = if stored.replaced { 204 } else { 201 };
-    let mut response = Response::new(context.out, status, now).header(CACHE, CACHE_ASKED);
-    response = response.connection(request);
+    let mut response = Response::new(context.out, status, now)
+        .header(CACHE, CACHE_ASKED)
+        .header(POLICY, POLICY_OURS)
+        .connection(request);
     if stored.unique != 0 {
         response = response.header("ETag", tag(stored.unique));
     }
@@ -191,6 +202,8 @@ fn delete(context: &mut HttpContext<'_>, request: &Request<'_>, db: Db, name: &[
         return refuse(context, request, 412, CHANGED);
     }
     guard.remove(db, &key, Event::Del);
-    let response = Response::new(context.out, 204, context.now).header(CACHE, CACHE_ASKED);
+    let response = Response::new(context.out, 204, context.now)
+        .header(CACHE, CACHE_ASKED)
+        .header(POLICY, POLICY_OURS);
     response.connection(request).no_body();
 }

@@ -14,6 +14,7 @@
 
 mod authorization;
 mod condition;
+mod host;
 mod keys;
 mod metrics;
 mod page;
@@ -26,6 +27,9 @@ use dolium_engine::{Db, Millis, Session};
 use dolium_protocol::http::{Method, Request, Response};
 use target::{Target, TargetError};
 
+/// A page of another origin cannot load it as an image or a script, not even to time or measure it.
+const POLICY: &str = "Cross-Origin-Resource-Policy";
+const POLICY_OURS: &str = "same-origin";
 const CACHE: &str = "Cache-Control";
 /// It may be kept, and is asked about each time.
 const CACHE_ASKED: &str = "no-cache";
@@ -51,6 +55,9 @@ pub trait Server {
     fn has_password(&self) -> bool;
     /// Is this the password of the user? In constant time.
     fn check_password(&self, user: &[u8], password: &[u8]) -> bool;
+    /// Is this a name that the server goes by, in any case: one that it was told of (`http-hosts`), or the
+    /// machine's own? Asked while there is no password, of names that are no addresses.
+    fn has_host(&self, name: &[u8]) -> bool;
     /// What `/metrics` shows; samples of one name stand together.
     fn metrics(&self) -> Vec<Metric>;
 }
@@ -66,7 +73,7 @@ pub fn prepare(session: &Session, request: &Request<'_>) -> Option<(Db, u64)> {
 /// Whether [`run`] refuses a request whatever its body is: then that need not be waited for.
 pub fn refuses(session: &Session, server: &dyn Server, request: &Request<'_>) -> bool {
     let target = Target::read(request, session.engine().databases());
-    if !may_ask(server, request, &target) {
+    if !may_ask(server, request, &target) || !may_call(server, request, &target) {
         return true;
     }
     match (request.method, target) {
@@ -87,6 +94,17 @@ fn may_ask(
     is_open || !server.has_password() || authorization::holds(server, request)
 }
 
+/// Whether the server lets itself be called as the request does. Of its health it tells under any name:
+/// whoever looks after it may have one for it, and a page of another origin learns nothing by it.
+fn may_call(
+    server: &dyn Server,
+    request: &Request<'_>,
+    target: &Result<Target, TargetError>,
+) -> bool {
+    let is_open = matches!(target, Ok(Target::Health));
+    is_open || server.has_password() || host::is_ours(server, request)
+}
+
 /// Runs a request and appends its response to `context.out`.
 pub fn run(context: &mut HttpContext<'_>, request: &Request<'_>) -> Flow {
     let target = Target::read(request, context.session.engine().databases());
@@ -96,6 +114,10 @@ pub fn run(context: &mut HttpContext<'_>, request: &Request<'_>) -> Flow {
                 .header("WWW-Authenticate", "Bearer realm=\"dolium\"")
                 .header("WWW-Authenticate", "Basic realm=\"dolium\"")
         });
+        return flow(request);
+    }
+    if !may_call(context.server, request, &target) {
+        refuse(context, request, 421, host::STRANGE);
         return flow(request);
     }
     if request.method == Method::Other {
@@ -155,6 +177,7 @@ fn say(
 ) {
     let response = Response::new(context.out, status, context.now)
         .header("Content-Type", page::PLAIN)
+        .header(POLICY, POLICY_OURS)
         .connection(request);
     headers(response).body_of(sentence.len() + 1);
     if request.method != Method::Head {

@@ -5,6 +5,7 @@
 //! `stats settings`, and it acts where there is something to act on: `temp_ttl` spares items with
 //! little time left from eviction, `crawl` sweeps, `reassign` takes memory from a class.
 
+use super::classes::CLASSES_MAX;
 use super::events::{stream, stream_of};
 use super::{McContext, dump};
 use crate::context::Flow;
@@ -48,8 +49,7 @@ pub(super) fn run(context: &mut McContext<'_>, name: &[u8], words: Words<'_>) ->
         b"lru" => lru(context, words_list),
         b"slabs" => slabs(context, words_list),
         b"lru_crawler" => crawler(context, words_list),
-        // `extstore`: there is no external storage here.
-        _ => "ERROR",
+        _ => extstore(words_list),
     };
     if !noreply {
         write::line(context.out, reply);
@@ -132,6 +132,7 @@ fn slabs(context: &McContext<'_>, words: &[&[u8]]) -> &'static str {
             }
             None => "ERROR",
         },
+        [b"automove", b"ratio"] => "ERROR",
         [b"automove", level, ..] => match number::<u32>(level) {
             Some(level @ 0..=2) => {
                 live.slab_automove.store(level, Relaxed);
@@ -140,6 +141,20 @@ fn slabs(context: &McContext<'_>, words: &[&[u8]]) -> &'static str {
             Some(_) => "ERROR",
             None => BAD_LINE,
         },
+        _ => "ERROR",
+    }
+}
+
+/// There is no external storage here. Who reserves memory for it in advance, as its tools do, is not in the
+/// way; what else is set would have to be shown.
+fn extstore(words: &[&[u8]]) -> &'static str {
+    match words {
+        [b"free_memchunks", class, count, ..]
+            if number::<u32>(class).is_some_and(|class| class <= CLASSES_MAX as u32)
+                && number::<u32>(count).is_some() =>
+        {
+            "OK"
+        }
         _ => "ERROR",
     }
 }
@@ -160,9 +175,11 @@ fn crawler(context: &McContext<'_>, words: &[&[u8]]) -> &'static str {
             if !live.lru_crawler.load(Relaxed) {
                 return "CLIENT_ERROR lru crawler disabled";
             }
-            let is_known = *which == b"all" || dump::class_bits(settings, which).is_some();
-            if !is_known {
-                return "BADCLASS invalid class id";
+            match dump::class_bits(settings, which) {
+                _ if *which == b"all" => {}
+                None => return "BADCLASS invalid class id",
+                Some(0) => return "NOTSTARTED no items to crawl",
+                Some(_) => {}
             }
             context.server.crawl();
             "OK"
@@ -191,7 +208,7 @@ fn watch(context: &mut McContext<'_>, words: Words<'_>) {
     if !context.server.settings().fixed.watch_enabled {
         return write::line(context.out, "CLIENT_ERROR watch commands not allowed");
     }
-    if !context.out.is_empty() {
+    if context.has_unsent() {
         return write::line(context.out, "ERROR cannot pipeline other commands before watch");
     }
     let mut streams = 0;

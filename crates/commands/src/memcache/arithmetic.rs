@@ -52,6 +52,9 @@ pub(super) fn text(
     let step = Step { incr, delta, cas: 0, unique: false, deadline: Deadline::Keep };
     let counted = count(context, &mut guard, &name, step);
     drop(guard);
+    if matches!(counted, Err(Fault::Refused(Outcome::NotFound))) {
+        note_miss(context, incr);
+    }
     if noreply {
         return Flow::Continue;
     }
@@ -75,6 +78,11 @@ pub(super) fn make_room(context: &McContext<'_>, name: &Key<'_>) {
     let _ = context.session.make_room(name.bytes().len() + NUMBER_DIGITS, context.now);
 }
 
+/// There was nothing to count. Where the item is made instead, Memcached calls it no miss.
+pub(super) fn note_miss(context: &McContext<'_>, incr: bool) {
+    context.tally.add(if incr { Count::IncrMiss } else { Count::DecrMiss });
+}
+
 /// Counts; returns the new value and, if wanted, the new unique number.
 pub(super) fn count(
     context: &mut McContext<'_>,
@@ -84,7 +92,6 @@ pub(super) fn count(
 ) -> Result<(u64, u64), Fault> {
     let db = context.db;
     let Some(found) = guard.find(db, name) else {
-        context.tally.add(if step.incr { Count::IncrMiss } else { Count::DecrMiss });
         return Err(Fault::Refused(Outcome::NotFound));
     };
     if found.kind != Kind::String {
@@ -138,7 +145,13 @@ pub(super) fn count(
     let stored = guard.put(db, name, &put);
     context.out.truncate(start);
     match stored {
-        Ok(stored) => Ok((new, stored.unique)),
+        Ok(stored) => {
+            // A longer number is a new item in Memcached.
+            if grows {
+                context.tally.add(Count::Made);
+            }
+            Ok((new, stored.unique))
+        }
         Err(_) => Err(Fault::Refused(Outcome::NoMemory)),
     }
 }

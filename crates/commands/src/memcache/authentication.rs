@@ -5,20 +5,23 @@
 //!   anything else                            -> CLIENT_ERROR unauthenticated
 //! ```
 //! This is Memcached's own authentication of the text protocol: a `set` of any key whose value is
-//! user and password, with a blank between them.
+//! user and password, with a blank between them. `parse_login` reads what comes before it.
 
 use super::{Count, McContext};
 use crate::context::Flow;
 use dolium_protocol::memcache::text::{Command, StoreVerb};
-use dolium_protocol::memcache::{Request, write};
+use dolium_protocol::memcache::{Refusal, Request, write};
 
 pub(super) fn run(context: &mut McContext<'_>, request: &Request<'_>) -> Flow {
     let data = match request {
         Request::Text(Command::Store { verb: StoreVerb::Set, data, .. }) => *data,
-        Request::Text(Command::Quit) => return Flow::Close,
         Request::Nothing => return Flow::Continue,
+        Request::Refused { refusal: Refusal::BadTermination, .. } => {
+            Refusal::BadTermination.write(context.out);
+            return Flow::Continue;
+        }
         _ => {
-            write::line(context.out, "CLIENT_ERROR unauthenticated");
+            Refusal::Unauthenticated.write(context.out);
             return Flow::Continue;
         }
     };

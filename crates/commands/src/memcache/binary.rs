@@ -11,7 +11,6 @@ use crate::context::Flow;
 use crate::limits::ROOM_TRIES;
 use dolium_engine::*;
 use dolium_protocol::memcache::binary::{Operation, Request, Status, header, response};
-use std::sync::atomic::Ordering::Relaxed;
 
 /// `Arithmetic` with this exptime makes no item.
 const NO_INITIAL: u32 = u32::MAX;
@@ -50,11 +49,6 @@ fn other(context: &mut McContext<'_>, request: &Request<'_>) -> Flow {
         Operation::Noop => response(context.out, request, Status::Ok, b"", b"", 0),
         Operation::Version => done(context, request, VERSION.as_bytes()),
         Operation::Stat => stat(context, request),
-        Operation::Verbosity { level } => {
-            context.server.settings().live.verbosity.store(level, Relaxed);
-            context.server.set_verbosity(level);
-            done(context, request, b"");
-        }
         Operation::Quit => {
             done(context, request, b"");
             return Flow::Close;
@@ -102,8 +96,8 @@ fn too_large(context: &mut McContext<'_>, request: &Request<'_>) {
 }
 
 fn life(context: &McContext<'_>, exptime: u32) -> Life {
-    // As in C, where the 32 bits become a signed number.
-    context.life(i64::from(exptime as i32))
+    // 32 bits without a sign: what would be negative in text is a moment behind 2038 here.
+    context.life(i64::from(exptime))
 }
 
 /// GET, GETK, TOUCH, GAT, GATK and their quiet forms.
@@ -299,17 +293,28 @@ fn count(
         Err(Fault::Refused(Outcome::NotFound)) if exptime != NO_INITIAL => {
             let text = dolium_protocol::number::Decimal::unsigned(initial);
             let put = Put { unique, ..Put::plain(Value::Bytes(text.as_bytes())) };
-            let deadline = life(context, exptime).of_put();
-            match deadline {
-                None => Ok((initial, 0)),
-                Some(deadline) => guard
-                    .put(db, &name, &Put { deadline, ..put })
-                    .map(|stored| (initial, stored.unique))
-                    .map_err(|_| Fault::Refused(Outcome::NoMemory)),
+            let life = life(context, exptime);
+            let stored = match life.of_put() {
+                // Its number is told all the same, and it takes an item to have one.
+                None if !unique => Ok(0),
+                deadline => {
+                    let deadline = deadline.unwrap_or(Deadline::Never);
+                    guard.put(db, &name, &Put { deadline, ..put }).map(|stored| stored.unique)
+                }
+            };
+            if life == Life::Over {
+                guard.remove(db, &name, Event::Expired);
             }
+            if stored.is_ok() {
+                context.tally.add(Count::Made);
+            }
+            stored.map(|unique| (initial, unique)).map_err(|_| Fault::Refused(Outcome::NoMemory))
         }
         counted => counted,
     };
+    if matches!(counted, Err(Fault::Refused(Outcome::NotFound))) {
+        arithmetic::note_miss(context, incr);
+    }
     drop(guard);
     match counted {
         Ok((value, unique)) => {

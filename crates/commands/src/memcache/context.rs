@@ -120,6 +120,18 @@ impl McContext<'_> {
         is_sent
     }
 
+    /// Whether there are replies that Memcached would still hold: it sends those of a classic retrieval and of
+    /// `mn` at once, and with them what was there before.
+    pub(super) fn has_unsent(&self) -> bool {
+        !self.out.is_empty() && self.out.len() != self.client.sent_to
+    }
+
+    /// Memcached would have sent what there is by now.
+    #[inline(always)]
+    pub(super) fn note_sent(&mut self) {
+        self.client.sent_to = self.out.len();
+    }
+
     /// Where the replies stand: what comes now may be taken back.
     pub(super) fn mark(&self) -> Mark {
         let outlet = self.outlet.as_ref();
@@ -148,6 +160,9 @@ pub struct Client {
     /// What is left of the last request, if its reply was too much to be sent at once. Nothing else
     /// runs before it, which goes on when what was answered is sent.
     pub left: Option<Left>,
+    /// How much of its replies Memcached would have sent before this request, as far as is known: a retrieval
+    /// or `mn` has said so.
+    pub sent_to: usize,
     /// A dump that is being sent: no request is read until its end.
     pub dump: Option<Dump>,
     /// Why it closes, as `watch connevents` says; empty: the client wanted it.

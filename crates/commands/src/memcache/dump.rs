@@ -110,7 +110,7 @@ pub(super) fn begin(context: &mut McContext<'_>, is_meta: bool, which: &[u8]) ->
     let settings = context.server.settings();
     let refusal = if !settings.fixed.dump_enabled {
         Some("ERROR metadump not allowed")
-    } else if !context.out.is_empty() {
+    } else if context.has_unsent() {
         Some("ERROR cannot pipeline other commands before metadump")
     } else {
         None
@@ -125,6 +125,7 @@ pub(super) fn begin(context: &mut McContext<'_>, is_meta: bool, which: &[u8]) ->
     };
     match classes {
         None => write::line(context.out, "BADCLASS invalid class id"),
+        Some(0) => write::line(context.out, "NOTSTARTED no items to crawl"),
         Some(classes) => {
             let form = if is_meta { Form::Meta } else { Form::Get };
             context.client.dump = Some(Dump { form, classes, cursor: 0 });
@@ -133,10 +134,10 @@ pub(super) fn begin(context: &mut McContext<'_>, is_meta: bool, which: &[u8]) ->
     Flow::Continue
 }
 
-/// A list of class numbers, as bits.
+/// A list of class numbers, as bits. Nothing between two commas is no class.
 pub(super) fn class_bits(settings: &Settings, list: &[u8]) -> Option<u64> {
     let mut bits = 0;
-    for word in list.split(|byte| *byte == b',') {
+    for word in list.split(|byte| *byte == b',').filter(|word| !word.is_empty()) {
         let class: usize = std::str::from_utf8(word).ok()?.parse().ok()?;
         if !(1..=settings.classes.count()).contains(&class) {
             return None;

@@ -19,6 +19,9 @@ pub(super) fn run(context: &mut McContext<'_>, delay: i64) -> &'static str {
         Life::Until(at) => context.server.schedule_flush(context.db, Some(at)),
         // A moment too far to be told never comes. It takes the place of one that is awaited, as any.
         Life::Never if delay != 0 => context.server.schedule_flush(context.db, None),
+        // A Unix time that is past flushes nothing, and nothing is awaited any more. Only a negative one
+        // means at once.
+        Life::Over if delay > 0 => context.server.schedule_flush(context.db, None),
         Life::Never | Life::Over => {
             context.server.schedule_flush(context.db, None);
             let items = context.session.engine().len(context.db);

@@ -32,7 +32,9 @@ pub(super) fn set(context: &mut McContext<'_>, command: &Command<'_>) {
     let mut buffer = KEY_BUFFER;
     let key = command.key.bytes(&mut buffer);
     // With a unique number an item also remembers when it was last used, which `mg l` may ask.
-    let outcome = store::store(context, key, &order, command.data, true);
+    // Of one that is over at once there is nothing to remember.
+    let unique = order.life != Life::Over || flags.has(b'c');
+    let outcome = store::store(context, key, &order, command.data, unique);
     let (status, unique) = match outcome {
         // Only what went well is silent.
         Outcome::Stored(_) if flags.has(b'q') => return,
@@ -156,7 +158,13 @@ fn counted(context: &mut McContext<'_>, command: &Command<'_>, key: &Key<'_>) ->
             let life = life_of_new(command, now);
             let put = put_of_new(life, Value::Bytes(text.as_bytes()));
             let put = Put { unique: step.unique, ..put };
-            (flags.initial, guard.put(db, key, &put).map_err(no_memory)?.unique)
+            let stored = guard.put(db, key, &put).map_err(no_memory)?;
+            context.tally.add(Count::Made);
+            (flags.initial, stored.unique)
+        }
+        Err(Fault::Refused(Outcome::NotFound)) => {
+            arithmetic::note_miss(context, step.incr);
+            return Err(Fault::Refused(Outcome::NotFound));
         }
         counted => counted?,
     };

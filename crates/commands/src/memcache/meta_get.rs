@@ -4,7 +4,7 @@
 //! `R`, a stale item's first reader, a first unique number) runs under its lock. What finds no memory has
 //! changed nothing: an item that `N` makes comes with its time to live and its mark, or not at all.
 
-use super::exptime::Life;
+use super::exptime::{Life, seconds_until};
 use super::meta::{self, View};
 use super::{Count, KEY_BUFFER, McContext, UNIQUE_OFF, retrieve};
 use crate::limits::ROOM_TRIES;
@@ -162,6 +162,7 @@ fn change(
             ..put_of_new(life, Value::Bytes(b""))
         };
         guard.put(db, key, &put)?;
+        context.tally.add(Count::Made);
     }
     let is_string = |found: Found| found.kind == Kind::String;
     if flags.has(b'v') && !guard.find(db, key).is_some_and(is_string) {
@@ -192,7 +193,7 @@ fn change(
                 won = true;
             }
             b'R' if !created && found.marks & MARK_WON == 0 => {
-                won |= is_due_before(view.found.deadline, Life::new(flags.recache, now));
+                won |= is_due_before(view.found.deadline, Life::new(flags.recache, now), now);
             }
             _ => {}
         }
@@ -263,7 +264,28 @@ pub(super) fn put_of_new(life: Life, value: Value<'_>) -> Put<'_> {
     }
 }
 
-/// An item that never expires is not due, and a time that means never comes before nothing.
-fn is_due_before(deadline: Millis, recache: Life) -> bool {
-    matches!(recache, Life::Until(at) if deadline != NEVER && deadline < at)
+/// An item that never expires is not due, and a time that means never comes before nothing. Told by the
+/// seconds that `t` shows, begun ones whole: an item that was given 31 a moment ago has not fewer.
+fn is_due_before(deadline: Millis, recache: Life, now: Millis) -> bool {
+    let left = seconds_until(deadline, now);
+    matches!(recache, Life::Until(at) if left.is_some() && left < seconds_until(at, now))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn begun_seconds_are_compared() {
+        const NOW: Millis = 1_700_000_000_500;
+        let is_due = |left_ms: Millis, recache: i64| {
+            is_due_before(NOW + left_ms, Life::new(recache, NOW), NOW)
+        };
+        assert!(!is_due(31_000, 31));
+        assert!(!is_due(30_995, 31), "the 31st second has only begun");
+        assert!(is_due(30_000, 31));
+        assert!(is_due(30_995, 32));
+        assert!(!is_due_before(NEVER, Life::new(31, NOW), NOW));
+        assert!(!is_due(1000, 0));
+    }
 }

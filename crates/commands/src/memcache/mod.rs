@@ -93,6 +93,9 @@ pub fn run(context: &mut McContext<'_>, request: &Request<'_>) -> Flow {
     match *request {
         Request::Text(command) => text(context, command),
         Request::Meta(command) => {
+            // `stats detail` knows the commands of old alone.
+            let watched = context.watched;
+            context.watched &= !DETAILS_ON;
             match command.verb {
                 Verb::Get => meta_get::run(context, &command),
                 Verb::Set => meta_change::set(context, &command),
@@ -100,10 +103,12 @@ pub fn run(context: &mut McContext<'_>, request: &Request<'_>) -> Flow {
                 Verb::Arithmetic => meta_change::arithmetic(context, &command),
                 Verb::Debug => meta::debug(context, &command),
             }
+            context.watched = watched;
             Flow::Continue
         }
         Request::MetaNoop => {
             write::line(context.out, "MN");
+            context.note_sent();
             Flow::Continue
         }
         Request::Refused { refusal: Refusal::InvalidShutdownMode, .. } => {
@@ -163,6 +168,7 @@ fn text(context: &mut McContext<'_>, command: Command<'_>) -> Flow {
                 // The items before those that were left have been sent.
                 return not_a_string(context, (!goes_on).then_some(&start));
             }
+            context.note_sent();
             return Flow::Continue;
         }
         Command::Store { verb, key, flags, exptime, data, noreply } => {
@@ -204,6 +210,7 @@ fn text_other(context: &mut McContext<'_>, command: Command<'_>) -> Flow {
                 }
             }
             write::end(context.out);
+            context.note_sent();
             return Flow::Continue;
         }
         Command::Arithmetic { incr, key, delta, noreply } => {

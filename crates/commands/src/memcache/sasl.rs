@@ -9,6 +9,7 @@
 use super::binary::fail;
 use super::{Count, McContext};
 use crate::context::Flow;
+use dolium_protocol::limits::SASL_MECHANISM_BYTES_MAX;
 use dolium_protocol::memcache::binary::{Operation, Request, Status, response};
 
 const MECHANISM: &[u8] = b"PLAIN";
@@ -41,6 +42,9 @@ pub(super) fn mechanisms(context: &mut McContext<'_>, request: &Request<'_>) {
 pub(super) fn authenticate(context: &mut McContext<'_>, request: &Request<'_>, step: bool) {
     if !context.server.settings().fixed.sasl {
         return fail(context, request, Status::UnknownCommand);
+    }
+    if request.key.len() > SASL_MECHANISM_BYTES_MAX {
+        return fail(context, request, Status::Invalid);
     }
     context.client.authenticated = false;
     context.tally.add(Count::Auth);

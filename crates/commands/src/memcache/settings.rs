@@ -183,6 +183,16 @@ impl Default for Live {
     }
 }
 
+/// The moment of the last flush as Memcached's clock shows it, which begins with a minute on it, less the
+/// second that is not over; 0: there was none.
+fn oldest(flushed_at_s: u64, started_s: u64) -> u64 {
+    const CLOCK_BEGINS_S: u64 = 60;
+    match flushed_at_s {
+        0 => 0,
+        at => (at + CLOCK_BEGINS_S - 1).saturating_sub(started_s),
+    }
+}
+
 /// Both, and the classes that follow from them.
 #[derive(Debug)]
 pub struct Settings {
@@ -210,7 +220,11 @@ impl Settings {
     }
 
     /// The lines of `stats settings`, in Memcached's order. The first are what the server knows.
-    pub fn lines(&self, server: &[(&'static str, String)]) -> Vec<(&'static str, String)> {
+    pub fn lines(
+        &self,
+        server: &[(&'static str, String)],
+        started_s: u64,
+    ) -> Vec<(&'static str, String)> {
         let (fixed, live) = (&self.fixed, &self.live);
         let yes = |is: bool| String::from(if is { "yes" } else { "no" });
         let null = |text: &Option<String>| text.clone().unwrap_or_else(|| "NULL".into());
@@ -226,7 +240,7 @@ impl Settings {
             ("udpport", fixed.udp_port.to_string()),
             ("inter", null(&fixed.inter)),
             ("verbosity", number(&live.verbosity)),
-            ("oldest", live.flushed_at.load(Relaxed).to_string()),
+            ("oldest", oldest(live.flushed_at.load(Relaxed), started_s).to_string()),
             ("domain_socket", null(&fixed.unix_socket)),
             ("umask", format!("{:o}", fixed.unix_mask)),
             ("shutdown_command", yes(fixed.shutdown_enabled)),
@@ -281,5 +295,17 @@ impl Settings {
             ("memory_file", fixed.memory_file.clone().unwrap_or_else(|| "(null)".into())),
         ]);
         lines
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Memcached 1.6.18 shows 65 for a flush in its sixth second.
+    #[test]
+    fn a_flush_is_told_in_seconds_of_the_servers_clock() {
+        assert_eq!(oldest(0, 1_700_000_000), 0);
+        assert_eq!(oldest(1_700_000_006, 1_700_000_000), 65);
     }
 }

@@ -51,7 +51,9 @@ pub(super) fn named(context: &McContext<'_>, name: &[u8]) -> Option<Lines> {
     match name {
         b"" => general(context, &mut lines),
         b"settings" => {
-            for (name, value) in context.server.settings().lines(&context.server.configured()) {
+            let started_s = (context.now / 1000).saturating_sub(context.server.process().uptime_s);
+            let settings = context.server.settings();
+            for (name, value) in settings.lines(&context.server.configured(), started_s) {
                 lines.add(name, value);
             }
         }
@@ -191,7 +193,7 @@ fn general(context: &McContext<'_>, lines: &mut Lines) {
     lines.add("curr_items", engine.len(context.db));
     lines.add(
         "total_items",
-        totals.of(Count::Set) - totals.of(Count::NotStored).min(totals.of(Count::Set)),
+        totals.of(Count::Set).saturating_sub(totals.of(Count::NotStored)) + totals.of(Count::Made),
     );
     lines.add("slab_global_page_pool", process.pool_bytes / PAGE_BYTES);
     let departed = context.server.departures();

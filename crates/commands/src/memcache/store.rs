@@ -197,7 +197,7 @@ fn store_unwatched(
 }
 
 /// Stores the value as it came. An item whose life is over before it began is not stored, and what
-/// was there goes.
+/// was there goes. If its number is to be told, it is there for a moment, since it takes an item to have one.
 #[inline]
 fn put(
     guard: &mut Guard<'_>,
@@ -208,19 +208,24 @@ fn put(
     unique: bool,
     marks: u8,
 ) -> Result<u64, StoreError> {
-    let Some(deadline) = order.life.of_put() else {
+    let is_over = order.life == Life::Over;
+    if is_over && !unique {
         guard.remove(db, name, Event::Expired);
         return Ok(0);
-    };
+    }
     let put = Put {
         value: Value::Bytes(data),
-        deadline,
+        deadline: order.life.of_put().unwrap_or(Deadline::Never),
         flags: Flags::Set(order.flags),
         unique,
         marks,
         event: Event::Set,
     };
-    guard.put(db, name, &put).map(|stored| stored.unique)
+    let stored = guard.put(db, name, &put).map(|stored| stored.unique);
+    if is_over && stored.is_ok() {
+        guard.remove(db, name, Event::Expired);
+    }
+    stored
 }
 
 /// Stores if what is there allows it. `Err`: it does not. Only the first try of a store is counted.

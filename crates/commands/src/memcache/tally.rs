@@ -36,10 +36,12 @@ pub enum Count {
     GetFlushed,
     /// Attempts to store that stored nothing.
     NotStored,
+    /// Items that something else than a store made: counting, or `N` of `mg` and `ma`.
+    Made,
 }
 
 /// Number of things counted.
-const COUNTS: usize = Count::NotStored as usize + 1;
+const COUNTS: usize = Count::Made as usize + 1;
 
 /// One thread's counts. Only that thread adds.
 #[derive(Debug)]

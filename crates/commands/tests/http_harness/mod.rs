@@ -17,6 +17,9 @@ impl Server for FakeServer {
     fn check_password(&self, user: &[u8], password: &[u8]) -> bool {
         user == b"default" && password == b"secret"
     }
+    fn has_host(&self, name: &[u8]) -> bool {
+        name == b"x"
+    }
     fn metrics(&self) -> Vec<Metric> {
         vec![Metric {
             name: "dolium_up",

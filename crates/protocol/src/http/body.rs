@@ -4,9 +4,13 @@
 //!   5\r\n hello\r\n 6;ext=1\r\n  world\r\n 0\r\n [trailers] \r\n
 //! ```
 //! Chunks stay where they are in the input; whoever wants them in one piece copies them.
+//!
+//! What is no content has its bounds, or a body of one byte could take as much memory as the longest:
+//! lines of chunks together as much as the content and a little (extensions, small chunks), trailers as
+//! much as a head.
 
 use super::HttpError;
-use crate::limits::HTTP_CHUNK_LINE_BYTES_MAX;
+use crate::limits::*;
 use memchr::memchr;
 
 /// A whole body.
@@ -78,7 +82,9 @@ pub(crate) struct ChunkState {
     offset: usize,
     /// Content so far.
     len: usize,
-    in_trailers: bool,
+    chunks: usize,
+    /// Where they begin, once they have.
+    trailers: Option<usize>,
 }
 
 /// Either the end and the content's length, or how many bytes are needed.
@@ -93,19 +99,27 @@ pub(crate) fn walk(
     body_bytes_max: usize,
     state: &mut ChunkState,
 ) -> Result<Chunks, HttpError> {
-    while !state.in_trailers {
+    while state.trailers.is_none() {
         let Some((len, start)) = chunk_line(input, state.offset)? else {
             return Ok(Chunks::Need(input.len() + 1));
         };
         if len > body_bytes_max.saturating_sub(state.len) {
             return Err(HttpError::BodyTooLarge);
         }
+        state.chunks += 1;
+        let content = state.len + len;
+        let free = HTTP_CHUNKED_BYTES_FREE + HTTP_CHUNK_BYTES_FREE * state.chunks;
+        // What came before this chunk's content, and is none.
+        if start - state.len > content + free {
+            return Err(HttpError::BadChunk);
+        }
         if len == 0 {
             state.offset = start;
-            state.in_trailers = true;
+            state.trailers = Some(start);
             break;
         }
         let Some(end) = input.get(start + len..start + len + 2) else {
+            state.chunks -= 1;
             return Ok(Chunks::Need(start + len + 2));
         };
         if end != b"\r\n" {
@@ -114,6 +128,7 @@ pub(crate) fn walk(
         state.offset = start + len + 2;
         state.len += len;
     }
+    let begin = state.trailers.unwrap_or(state.offset);
     // Trailers say nothing to a store: each is skipped, an empty line ends them. What has no colon is
     // none: its sender means something else by it, the next request perhaps.
     loop {
@@ -130,6 +145,9 @@ pub(crate) fn walk(
         state.offset += newline + 1;
         if matches!(rest[..newline], [] | [b'\r']) {
             return Ok(Chunks::End { offset: state.offset, len: state.len });
+        }
+        if state.offset - begin > HTTP_HEAD_BYTES_MAX {
+            return Err(HttpError::HeadTooLarge);
         }
         if memchr(b':', &rest[..newline]).is_none_or(|colon| colon == 0) {
             return Err(HttpError::BadTrailer);
@@ -152,5 +170,37 @@ fn chunk_line(input: &[u8], offset: usize) -> Result<Option<(usize, usize)>, Htt
         }
         Ok(httparse::Status::Partial) if rest.len() < HTTP_CHUNK_LINE_BYTES_MAX => Ok(None),
         _ => Err(HttpError::BadChunk),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn end_of(encoded: &[u8]) -> Result<usize, HttpError> {
+        match walk(encoded, usize::MAX, &mut ChunkState::default())? {
+            Chunks::End { len, .. } => Ok(len),
+            Chunks::Need(_) => panic!("not whole"),
+        }
+    }
+
+    #[test]
+    fn small_chunks_and_signed_ones_are_no_burden() {
+        let small = [b"1\r\nx\r\n".repeat(100_000), b"0\r\n\r\n".to_vec()].concat();
+        assert_eq!(end_of(&small), Ok(100_000));
+        let line = format!("400;chunk-signature={}\r\n", "f".repeat(64));
+        let signed = [line.as_bytes(), &[b'x'; 1024], b"\r\n"].concat().repeat(1000);
+        assert_eq!(end_of(&[&signed[..], b"0\r\n\r\n"].concat()), Ok(1_024_000));
+    }
+
+    /// A megabyte of extensions stood in memory for a body of a few bytes, and of trailers any number.
+    #[test]
+    fn what_is_no_content_is_bounded() {
+        let line = format!("1;{}\r\nx\r\n", "e".repeat(1000));
+        assert_eq!(end_of(&line.repeat(1000).into_bytes()), Err(HttpError::BadChunk));
+        let trailers = format!("0\r\n{}\r\n", "a: b\r\n".repeat(10_000));
+        assert_eq!(end_of(trailers.as_bytes()), Err(HttpError::HeadTooLarge));
+        let trailers = format!("0\r\n{}\r\n", "a: b\r\n".repeat(2000));
+        assert_eq!(end_of(trailers.as_bytes()), Ok(0));
     }
 }

@@ -3,7 +3,7 @@
 use super::body::{Body, ChunkState, Chunks, walk};
 use super::error::HttpError;
 use super::meaning::{BodyForm, Meaning};
-use super::target::path_and_query;
+use super::target::{Named, named};
 use crate::limits::*;
 use memchr::memchr;
 
@@ -41,6 +41,8 @@ pub struct Request<'a> {
     pub method: Method,
     /// The target's path as written, percent signs and all; or `*`.
     pub path: &'a [u8],
+    /// The host and port in a target of the form for proxies; other requests have one in `Host`.
+    pub authority: Option<&'a [u8]>,
     /// What stands behind `?`.
     pub query: Option<&'a [u8]>,
     pub body: Body<'a>,
@@ -193,12 +195,12 @@ fn read_head(head: &[u8]) -> Result<(Request<'_>, Meaning), HttpError> {
     };
     let meaning = Meaning::of(method, line.headers, is_1_1)?;
     let target = line.path.unwrap_or_default().as_bytes();
-    let (path, query) = path_and_query(target, method == Method::Options)?;
+    let Named { authority, path, query } = named(target, method == Method::Options)?;
     // Empty lines before the request are no part of its headers.
     let lead = head.iter().take_while(|byte| matches!(byte, b'\r' | b'\n')).count();
     let head = &head[lead..];
     let (body, keep_alive) = (Body::plain(b""), meaning.keep_alive);
-    Ok((Request { method, path, query, body, keep_alive, is_1_1, head }, meaning))
+    Ok((Request { method, path, authority, query, body, keep_alive, is_1_1, head }, meaning))
 }
 
 impl ParseState {

@@ -10,32 +10,40 @@
 use super::error::HttpError;
 use memchr::memchr;
 
-/// Path and query of a request's target.
-pub(super) fn path_and_query(
-    target: &[u8],
-    is_options: bool,
-) -> Result<(&[u8], Option<&[u8]>), HttpError> {
-    let local = match (target, behind_scheme(target)) {
-        ([b'/', ..] | b"*", _) => target,
+/// What a request's target names.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Named<'a> {
+    /// Host and port, in the form for proxies.
+    pub authority: Option<&'a [u8]>,
+    pub path: &'a [u8],
+    pub query: Option<&'a [u8]>,
+}
+
+pub(super) fn named(target: &[u8], is_options: bool) -> Result<Named<'_>, HttpError> {
+    let (authority, local) = match (target, behind_scheme(target)) {
+        ([b'/', ..] | b"*", _) => (None, target),
         (_, Some(rest)) => {
             let end = rest.iter().position(|byte| b"/?".contains(byte)).unwrap_or(rest.len());
             let (authority, local) = rest.split_at(end);
             if !is_authority(authority) {
                 return Err(HttpError::BadTarget);
             }
+            let authority = Some(authority);
             match local {
                 // Without a path it is the server's root, or to OPTIONS the server itself.
-                b"" if is_options => b"*",
-                b"" => b"/",
-                [b'?', query @ ..] => return Ok((b"/", Some(query))),
-                _ => local,
+                b"" if is_options => (authority, &b"*"[..]),
+                b"" => (authority, &b"/"[..]),
+                [b'?', query @ ..] => {
+                    return Ok(Named { authority, path: b"/", query: Some(query) });
+                }
+                _ => (authority, local),
             }
         }
         _ => return Err(HttpError::BadTarget),
     };
     Ok(match memchr(b'?', local) {
-        Some(mark) => (&local[..mark], Some(&local[mark + 1..])),
-        None => (local, None),
+        Some(mark) => Named { authority, path: &local[..mark], query: Some(&local[mark + 1..]) },
+        None => Named { authority, path: local, query: None },
     })
 }
 
@@ -94,21 +102,24 @@ mod tests {
 
     #[test]
     fn a_target_of_each_form_names_a_path() {
-        for (target, path, query) in [
-            (&b"/keys/a?b?c"[..], &b"/keys/a"[..], Some(&b"b?c"[..])),
-            (b"http://x/keys/a?db=1", b"/keys/a", Some(b"db=1")),
-            (b"HTTPS://[::1]:8379/keys/http://y", b"/keys/http://y", None),
-            (b"http://x", b"/", None),
-            (b"http://x?a=/", b"/", Some(b"a=/")),
+        let of = |target, is_options| {
+            named(target, is_options).map(|named| (named.authority, named.path, named.query))
+        };
+        for (target, authority, path, query) in [
+            (&b"/keys/a?b?c"[..], None, &b"/keys/a"[..], Some(&b"b?c"[..])),
+            (b"http://x/keys/a?db=1", Some(&b"x"[..]), b"/keys/a", Some(b"db=1")),
+            (b"HTTPS://[::1]:8379/keys/http://y", Some(b"[::1]:8379"), b"/keys/http://y", None),
+            (b"http://x", Some(b"x"), b"/", None),
+            (b"http://x?a=/", Some(b"x"), b"/", Some(b"a=/")),
         ] {
-            assert_eq!(path_and_query(target, false), Ok((path, query)));
+            assert_eq!(of(target, false), Ok((authority, path, query)));
         }
-        assert_eq!(path_and_query(b"http://x:80", true), Ok((&b"*"[..], None)));
-        assert_eq!(path_and_query(b"http://x/", true), Ok((&b"/"[..], None)));
+        assert_eq!(of(b"http://x:80", true), Ok((Some(&b"x:80"[..]), &b"*"[..], None)));
+        assert_eq!(of(b"http://x/", true), Ok((Some(&b"x"[..]), &b"/"[..], None)));
         for target in
             [&b"x:80"[..], b"http://", b"http:///a", b"http://u@x/", b"ftp://x/", b"a", b""]
         {
-            assert_eq!(path_and_query(target, false), Err(HttpError::BadTarget));
+            assert_eq!(of(target, false), Err(HttpError::BadTarget));
         }
     }
 

@@ -13,6 +13,7 @@
 mod apart;
 pub mod binary;
 mod line;
+mod login;
 pub mod meta;
 mod parse;
 mod refusal;
@@ -22,5 +23,6 @@ pub mod write;
 
 pub use apart::{Announced, announced, received};
 pub use line::{Keys, Words, negated};
+pub use login::parse_login;
 pub use parse::{BLOCK_END, Limits, ParseState, Parsed, Request, parse};
 pub use refusal::Refusal;

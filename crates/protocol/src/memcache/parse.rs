@@ -188,7 +188,7 @@ fn parse_any<'a>(input: &'a [u8], limits: &Limits, state: &mut ParseState) -> Pa
 
 impl ParseState {
     #[inline]
-    fn wait<'a>(&mut self, newline: usize, end: usize) -> Parsed<'a> {
+    pub(super) fn wait<'a>(&mut self, newline: usize, end: usize) -> Parsed<'a> {
         self.searched = newline;
         self.awaited = end;
         Parsed::Incomplete { need_at_least: end }

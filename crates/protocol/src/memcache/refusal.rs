@@ -18,6 +18,10 @@ pub enum Refusal {
     TooManyKeys,
     /// A line that is no retrieval has no end within 2,048 bytes. Answer and close.
     LineTooLong,
+    /// Something else than a login, where that must come first.
+    Unauthenticated,
+    /// A login's block does not end as it must.
+    BadTermination,
     // Meta commands.
     InvalidFlag,
     DuplicateFlag,
@@ -52,6 +56,8 @@ impl Refusal {
             Self::TooLarge => "SERVER_ERROR object too large for cache",
             Self::TooManyKeys => "SERVER_ERROR out of memory writing get response",
             Self::LineTooLong => "CLIENT_ERROR line too long",
+            Self::Unauthenticated => "CLIENT_ERROR unauthenticated",
+            Self::BadTermination => "CLIENT_ERROR bad command line termination",
             Self::InvalidFlag => "CLIENT_ERROR invalid flag",
             Self::DuplicateFlag => "CLIENT_ERROR duplicate flag",
             Self::InvalidOrDuplicateFlag => "CLIENT_ERROR invalid or duplicate flag",

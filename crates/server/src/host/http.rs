@@ -1,4 +1,4 @@
-//! What web requests ask of the server: the password, and the numbers of `/metrics`.
+//! What web requests ask of the server: the password, its names, and the numbers of `/metrics`.
 
 use crate::process;
 use crate::server::Server;
@@ -15,6 +15,13 @@ impl http::Server for Server {
 
     fn check_password(&self, user: &[u8], password: &[u8]) -> bool {
         Host::check_password(self, user, password)
+    }
+
+    fn has_host(&self, name: &[u8]) -> bool {
+        let is_listed =
+            |listed: &str| listed == "*" || name.eq_ignore_ascii_case(listed.as_bytes());
+        self.config.get("http-hosts").split(' ').any(is_listed)
+            || name.eq_ignore_ascii_case(rustix::system::uname().nodename().to_bytes())
     }
 
     fn metrics(&self) -> Vec<Metric> {

@@ -8,8 +8,8 @@ mod memcache;
 mod memory;
 mod view;
 
-use crate::config::SetFailure;
 use crate::config::table::position;
+use crate::config::{Entered, SetFailure};
 use crate::doors::open_ports;
 use crate::limits::BACKLOG_DEFAULT;
 use crate::listener::{Door, Listener};
@@ -53,21 +53,28 @@ impl Host for Server {
         self.config.all()
     }
 
-    fn set_config(&self, pairs: &[(&[u8], &[u8])]) -> Result<(), ConfigError> {
-        let mut texts = Vec::with_capacity(pairs.len());
-        for (name, value) in pairs {
-            let name = String::from_utf8_lossy(name).into_owned();
+    fn set_config(&self, me: &ClientState, given: &[(&[u8], &[u8])]) -> Result<(), ConfigError> {
+        let mut texts = Vec::with_capacity(given.len());
+        for (name, value) in given {
             let Ok(value) = std::str::from_utf8(value) else {
                 let reason = "the value must be UTF-8".into();
-                return Err(ConfigError::Refused { name, reason });
+                return Err(ConfigError::Refused { name: name.to_vec(), reason });
             };
-            texts.push((name, value));
+            texts.push((String::from_utf8_lossy(name), value));
         }
-        let pairs: Vec<(&str, &str)> = texts.iter().map(|(n, v)| (n.as_str(), *v)).collect();
-        match self.config.set_with(&pairs, |values| {
+        // A refusal repeats the name as it came.
+        let as_it_came = |name: String| match texts.iter().position(|(text, _)| *text == name) {
+            Some(at) => given[at].0.to_vec(),
+            None => name.into_bytes(),
+        };
+        let pairs: Vec<(&str, &str)> = texts.iter().map(|(n, v)| (n.as_ref(), *v)).collect();
+        match self.config.set_with(&pairs, is_local(me), |values| {
             // Read before anything changes: all of it counts or nothing.
             let secured = self.read_secured(&pairs, values)?;
+            self.ask_for_notifications(&pairs, values)?;
+            let entered = Entered::of(&pairs)?;
             self.rebind(values)?;
+            entered.stay();
             if let (Some(tls), Some(secured)) = (&self.tls, secured) {
                 tls.change(secured);
             }
@@ -77,9 +84,15 @@ impl Host for Server {
                 self.after_config(&changed);
                 Ok(())
             }
-            Err(SetFailure::Unknown(name)) => Err(ConfigError::Unknown { name }),
-            Err(SetFailure::Refused { name, reason }) => Err(ConfigError::Refused { name, reason }),
+            Err(SetFailure::Unknown(name)) => Err(ConfigError::Unknown { name: as_it_came(name) }),
+            Err(SetFailure::Refused { name, reason }) => {
+                Err(ConfigError::Refused { name: as_it_came(name), reason })
+            }
         }
+    }
+
+    fn string_bytes_max(&self) -> usize {
+        self.config.live.bulk_bytes_max.load(Relaxed) as usize
     }
 
     fn rewrite_config(&self) -> Result<(), RewriteError> {
@@ -287,6 +300,25 @@ impl Server {
         })
     }
 
+    /// Takes the memory for keyspace notifications, if they are asked for. Refused where there is none
+    /// and nothing may go for it: who is told that they are on is to get them.
+    fn ask_for_notifications(
+        &self,
+        pairs: &[(&str, &str)],
+        values: &[String],
+    ) -> Result<(), SetFailure> {
+        let value = |name| position(name).map_or("", |at| values[at].as_str());
+        let is_named = |name: &str| pairs.iter().any(|(named, _)| named.eq_ignore_ascii_case(name));
+        // Where any key may go, housekeeping sees to it; with another limit it is another matter.
+        let may_come = value("maxmemory-policy").starts_with("allkeys") || is_named("maxmemory");
+        let name = "notify-keyspace-events";
+        if !is_named(name) || may_come || self.notifier.can_follow(&self.engine, value(name)) {
+            return Ok(());
+        }
+        let reason = "there is no memory for them: they take 16 MiB of 'maxmemory'".into();
+        Err(SetFailure::Refused { name: name.into(), reason })
+    }
+
     /// Listens on another port for Redis clients, if the new values say so. Clients stay.
     fn rebind(&self, values: &[String]) -> Result<(), SetFailure> {
         let value = |name| position(name).map_or("", |at| values[at].as_str());
@@ -329,13 +361,16 @@ impl Server {
         if changed.contains(&"slowlog-max-len") {
             self.slowlog.shorten(self.config.live.slowlog_max_len.load(Relaxed) as usize);
         }
-        if changed.contains(&"dir")
-            && let Err(error) = std::env::set_current_dir(self.config.get("dir"))
-        {
-            tracing::warn!(%error, "the working directory could not be changed");
+        if changed.contains(&"dir") {
+            self.config.store_dir();
         }
         tracing::info!(?changed, "configuration changed");
     }
+}
+
+/// Has the client connected from this machine, by a Unix socket or the loopback's own address?
+fn is_local(client: &ClientState) -> bool {
+    ["/", "127.0.0.1:", "[::1]:"].iter().any(|start| client.addr.starts_with(start))
 }
 
 /// In time that depends on the lengths alone.

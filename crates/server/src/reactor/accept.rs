@@ -18,9 +18,9 @@ use std::os::fd::{AsFd, AsRawFd};
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 
-const DENIED: &str = "-DENIED Dolium is running in protected mode because there is no password: \
-clients of other machines are refused. Set a password with --requirepass, or --protected-mode no \
-if nobody else can reach this port.\r\n";
+const DENIED: &str = "Dolium is running in protected mode because there is no password: clients of \
+other machines are refused. Set a password with --requirepass, or --protected-mode no if nobody else \
+can reach this port.";
 
 impl Reactor {
     /// Watches the listeners. Level-triggered: what one round leaves is announced again.
@@ -54,7 +54,7 @@ impl Reactor {
                 // One attempt: whether the refused peer reads it is its own affair. Who expects TLS
                 // could not.
                 if !is_tls {
-                    let _ = transport.send(DENIED.as_bytes());
+                    let _ = transport.send(denial(door).as_bytes());
                 }
                 self.count_rejected();
                 continue;
@@ -206,6 +206,19 @@ impl Reactor {
     }
 }
 
+/// Said in what the door is named for: nothing has been read that would tell better.
+fn denial(door: Door) -> String {
+    match door {
+        Door::Redis => format!("-DENIED {DENIED}\r\n"),
+        Door::Memcached => format!("SERVER_ERROR {DENIED}\r\n"),
+        Door::Http => format!(
+            "HTTP/1.1 403 Forbidden\r\nContent-Type: text/plain; charset=utf-8\r\n\
+             Content-Length: {}\r\nConnection: close\r\n\r\n{DENIED}\n",
+            DENIED.len() + 1
+        ),
+    }
+}
+
 fn refusal(door: Door) -> &'static [u8] {
     match door {
         Door::Redis => b"-ERR max number of clients reached\r\n",
@@ -214,5 +227,24 @@ fn refusal(door: Door) -> &'static [u8] {
             b"HTTP/1.1 503 Service Unavailable\r\nContent-Length: 30\r\nConnection: close\r\n\r\n\
               max number of clients reached\n"
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn who_is_refused_is_told_so_in_his_protocol() {
+        assert!(denial(Door::Redis).starts_with("-DENIED Dolium"));
+        assert!(denial(Door::Memcached).starts_with("SERVER_ERROR Dolium"));
+        for door in [Door::Redis, Door::Memcached] {
+            let told = denial(door);
+            assert_eq!(told.find("\r\n"), Some(told.len() - 2), "one line");
+        }
+        let told = denial(Door::Http);
+        let (head, body) = told.split_once("\r\n\r\n").expect("a head");
+        assert!(head.starts_with("HTTP/1.1 403 "), "{head}");
+        assert!(head.contains(&format!("\r\nContent-Length: {}\r\n", body.len())), "{head}");
     }
 }

@@ -238,6 +238,16 @@ fn answer_broken(
             error.write(request, out, now);
             connection.is_refused_unread = true;
         }
+        Broken::WebRequest => {
+            tracing::warn!(
+                addr = connection.client.addr,
+                "a client is closed that sends a web request where Redis' commands belong: a web page may \
+                 be trying to use its reader's browser to reach this server"
+            );
+            out.clear();
+            connection.closing = Closing::Now;
+            return;
+        }
         Broken::Overflow => {
             out.clear();
             connection.closing = Closing::Now;

@@ -101,6 +101,11 @@ impl Reactor {
                     if !is_empty {
                         let args = slot.view(&input[at..end]);
                         let prepared = dispatch::prepare(engine, &args);
+                        if dispatch::is_of_web_request(&prepared, &args) {
+                            let broken = Request::Broken(Broken::WebRequest);
+                            self.batch.push(token, broken, at, end);
+                            return Progress { at: end, need: 0 };
+                        }
                         if let Some(row) = dispatch::is_repeatable(&prepared) {
                             let input = &input[at..end];
                             let (repeat, in_rows) = (Repeat::of(input, slot), InRows::of(row));
@@ -138,6 +143,7 @@ impl Reactor {
         end: usize,
     ) -> Progress {
         let Some(connection) = self.slab.get(token) else { return Progress { at: end, need: 0 } };
+        let authenticated = connection.memcache.authenticated;
         while at < end && !self.batch.is_full() {
             if connection.taken == self.requests_a_turn {
                 self.server.memcached.counts.yields.fetch_add(1, Relaxed);
@@ -152,7 +158,11 @@ impl Reactor {
                 return Progress { at: end, need: 0 };
             }
             let state = &mut connection.memcache_parse;
-            match memcache::parse(&input[at..end], &self.memcache_limits, state) {
+            let parsed = match authenticated {
+                true => memcache::parse(&input[at..end], &self.memcache_limits, state),
+                false => memcache::parse_login(&input[at..end], state),
+            };
+            match parsed {
                 memcache::Parsed::Complete { request, consumed } => {
                     let mut is_read = false;
                     if request != memcache::Request::Nothing {
@@ -184,6 +194,11 @@ impl Reactor {
                         self.batch.push(token, request, at, at + consumed);
                     }
                     at += consumed;
+                    if !authenticated {
+                        // It may be the login, and what follows is read otherwise then.
+                        self.run_batch_over(input);
+                        break;
+                    }
                     if connection.gets_much && is_read && consumed >= LONG_LINE_BYTES && at < end {
                         connection.yielded = true;
                         break;

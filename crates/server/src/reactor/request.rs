@@ -36,6 +36,8 @@ pub enum Broken {
     Resp(ParseError),
     Memcache(Option<Refusal>),
     Http(HttpError),
+    /// A line of a web request among Redis' commands: an attack, and none of it is answered.
+    WebRequest,
     /// More replies than a Memcached client may have under way: none is sent.
     Overflow,
 }

@@ -6,7 +6,7 @@
 
 use super::super::parse::Limits;
 use super::{HEADER_BYTES, MAGIC_REQUEST, Status};
-use crate::limits::{MEMCACHE_KEY_BYTES_MAX, SASL_MECHANISM_BYTES_MAX, STAT_BYTES_MAX};
+use crate::limits::{MEMCACHE_KEY_BYTES_MAX, STAT_BYTES_MAX};
 
 /// What a request asks for. Quiet forms are told by [`Request::quiet`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -46,9 +46,6 @@ pub enum Operation {
     /// The key is the name of the statistics.
     Stat,
     Quit,
-    Verbosity {
-        level: u32,
-    },
     SaslMechanisms,
     /// The key is the mechanism, the value what the client says. `step`: it goes on.
     Sasl {
@@ -221,16 +218,13 @@ fn operation(opcode: u8, extras: &[u8], key: &[u8], value_len: usize) -> Result<
         0x0e | 0x19 => ok(extras.is_empty() && has_key, Operation::Append),
         0x0f | 0x1a => ok(extras.is_empty() && has_key, Operation::Prepend),
         0x10 => ok(extras.is_empty() && value_len <= STAT_BYTES_MAX, Operation::Stat),
-        0x1b => {
-            ok(extras.len() == 4 && !has_key && !has_value, Operation::Verbosity { level: word(0) })
-        }
         0x1c => ok(touch, Operation::Get { touch: Some(word(0)), value: false, key: false }),
         0x1d | 0x1e => ok(touch, Operation::Get { touch: Some(word(0)), value: true, key: false }),
         0x23 | 0x24 => ok(touch, Operation::Get { touch: Some(word(0)), value: true, key: true }),
         0x20 => ok(bare, Operation::SaslMechanisms),
         0x21 | 0x22 => {
-            let form = extras.is_empty() && has_key && key.len() <= SASL_MECHANISM_BYTES_MAX;
-            ok(form, Operation::Sasl { step: opcode == 0x22 })
+            // A mechanism's length is looked at where there are mechanisms.
+            ok(extras.is_empty() && has_key, Operation::Sasl { step: opcode == 0x22 })
         }
         _ => Err(Status::UnknownCommand),
     }
@@ -283,7 +277,7 @@ mod tests {
             (&[0x00, 0x09, 0x0c, 0x0d, 0x04, 0x14][..], extras(0), &b"k"[..]),
             (&[0x05, 0x06, 0x15, 0x16], extras(20), b"k"),
             (&[0x07, 0x17, 0x08, 0x18, 0x0a, 0x0b, 0x10, 0x20], extras(0), b""),
-            (&[0x08, 0x18, 0x1b], extras(4), b""),
+            (&[0x08, 0x18], extras(4), b""),
             (&[0x1c, 0x1d, 0x1e, 0x23, 0x24], extras(4), b"k"),
         ] {
             for opcode in opcodes {

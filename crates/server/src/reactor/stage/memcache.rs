@@ -44,7 +44,10 @@ impl Stage<'_> {
         }
         let line = &self.input[entry.start..entry.end];
         let mut state = memcache::ParseState::new();
-        let parsed = memcache::parse(line, self.memcache_limits, &mut state);
+        let parsed = match connection.memcache.authenticated {
+            true => memcache::parse(line, self.memcache_limits, &mut state),
+            false => memcache::parse_login(line, &mut state),
+        };
         let memcache::Parsed::Complete { request, .. } = parsed else { return };
         // Values, and bytes of them, that are lent for the requests before it.
         let mut earlier = (self.loans.count(), self.loans.bytes());
