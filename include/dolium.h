@@ -13,7 +13,12 @@
  * failed call has to say is in dolium_error_message(), for the calling thread.
  *
  * A process that forks after attaching: the child may read through the store, but dolium_execute
- * fails there until it has called dolium_attach itself. So do attach in each worker.
+ * fails there until it has called dolium_attach itself. So do attach in each worker, as long as there
+ * are at most 256 of them: no more processes can be attached at once. Workers that only read may use
+ * their parent's store.
+ *
+ * When the server ends, reads go on in the memory that it left, with the last data: dolium_is_served
+ * tells. That memory is given back when the last process has called dolium_detach or ended.
  */
 
 #ifndef DOLIUM_H
@@ -106,8 +111,8 @@ typedef struct {
 } dolium_bytes;
 
 /*
- Receives the value of the key of a number, or NULL if there is no such key. The bytes are there
- until it returns.
+ Receives the value of the key of a number, or NULL if there is no such key or it holds no string
+ (dolium_type tells which). The bytes are there until it returns.
  */
 typedef void (*dolium_value_visitor)(void *context,
                                      size_t number,
@@ -147,6 +152,30 @@ dolium_store *dolium_attach(const char *path);
 dolium_store *dolium_db(const dolium_store *store, uint16_t number);
 
 /*
+ Is the connection to the server there? One system call. If not, the server has ended, and reads go on
+ in the memory that it left, which nobody changes any more; or it goes on, and has closed the
+ connection of this process. Attach again to find out which. Reads never ask: a program that is to
+ notice calls this now and then. A server that is stopped for a while is there.
+
+ # Safety
+ `store` must be NULL or live.
+ */
+bool dolium_is_served(const dolium_store *store);
+
+/*
+ How long each dolium_execute through this store, and each read that has to be asked of the server, may
+ take, in milliseconds; 0, as at first: however long it takes, which with a server that is stopped
+ (SIGSTOP, a debugger, a frozen container) is for ever. A call that is given up fails, and the server may
+ run its command all the same; commands of this process fail from then on, until it attaches again.
+ The limit is of this dolium_store, not of others of the same attachment (dolium_db).
+
+ # Safety
+ `store` must be NULL or live, and no other thread may use it during the call.
+ */
+void dolium_set_timeout(dolium_store *store,
+                        uint64_t milliseconds);
+
+/*
  Gives a store back. NULL is allowed.
 
  # Safety
@@ -158,7 +187,8 @@ void dolium_detach(dolium_store *store);
  Copies the value of a key to `buffer`, which has room for `capacity` bytes, and its length to
  `length`. DOLIUM_TOO_SMALL tells the length of a value that does not fit. Unless DOLIUM_OK is
  returned, and behind the value, what the buffer holds afterwards is not specified: it is copied
- while others may write, and again if they did. Key and buffer may overlap.
+ while others may write, and again if they did. Key and buffer may overlap. A key that holds no string
+ is an error.
 
  # Safety
  `store` must be live, `key` point to `key_length` bytes, `buffer` to `capacity` writable bytes
@@ -173,7 +203,8 @@ dolium_status dolium_get(const dolium_store *store,
 
 /*
  Reads several keys in batches, which is several times faster than one after another, and hands
- each value to `visit` in order.
+ each value to `visit` in order. After DOLIUM_ERROR the keys before the one that could not be read
+ have been visited, and no others.
 
  # Safety
  `store` must be live, and `keys` point to `count` pieces of readable bytes.
@@ -217,8 +248,9 @@ const char *dolium_type(const dolium_store *store, const uint8_t *key, size_t ke
 uint64_t dolium_count(const dolium_store *store);
 
 /*
- One step of an iteration over the keys. Start with `*cursor` 0; it is 0 again at the end. A key
- that is there during the whole iteration is visited at least once.
+ One step of an iteration over the keys, of about `count` of them (of one, if that is 0). Start with
+ `*cursor` 0; it is 0 again at the end. A key that is there during the whole iteration is visited at
+ least once.
 
  # Safety
  `store` must be live, and `cursor` point to a number.
@@ -232,7 +264,8 @@ dolium_status dolium_scan(const dolium_store *store,
 /*
  Has the server execute a command: `count` words, such as SET, key, value. With DOLIUM_OK `*reply`
  is its reply, which may itself be an error; it has to be freed. Otherwise `*reply` is NULL.
- In a child that was forked after attaching it fails: attach again there.
+ In a child that was forked after attaching it fails: attach again there. It waits for the server
+ however long that takes, unless dolium_set_timeout says otherwise.
 
  # Safety
  `store` must be live, `words` point to `count` pieces of readable bytes, and `reply` to a pointer.

@@ -24,12 +24,13 @@ thread_local! {
 /// Keeps a message for the calling thread.
 pub(crate) fn note(error: &dyn std::fmt::Display) -> dolium_status {
     let text = error.to_string().replace('\0', " ");
-    LAST.set(CString::new(text).unwrap_or_default());
+    // A thread that ends runs destructors, which may call us when its message is gone already.
+    let _ = LAST.try_with(|last| last.replace(CString::new(text).unwrap_or_default()));
     dolium_status::DOLIUM_ERROR
 }
 
 /// What the last failed call of this thread has to say. It stays until the next failed call.
 #[unsafe(no_mangle)]
 pub extern "C" fn dolium_error_message() -> *const c_char {
-    LAST.with_borrow(|text| text.as_ptr())
+    LAST.try_with(|last| last.borrow().as_ptr()).unwrap_or(c"this thread is ending".as_ptr())
 }

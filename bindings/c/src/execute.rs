@@ -62,7 +62,8 @@ impl From<Value> for dolium_reply {
 
 /// Has the server execute a command: `count` words, such as SET, key, value. With DOLIUM_OK `*reply`
 /// is its reply, which may itself be an error; it has to be freed. Otherwise `*reply` is NULL.
-/// In a child that was forked after attaching it fails: attach again there.
+/// In a child that was forked after attaching it fails: attach again there. It waits for the server
+/// however long that takes, unless dolium_set_timeout says otherwise.
 ///
 /// # Safety
 /// `store` must be live, `words` point to `count` pieces of readable bytes, and `reply` to a pointer.

@@ -13,8 +13,8 @@ pub const DOLIUM_TTL_NEVER: i64 = -1;
 /// dolium_ttl: see dolium_error_message().
 pub const DOLIUM_TTL_ERROR: i64 = -3;
 
-/// Receives the value of the key of a number, or NULL if there is no such key. The bytes are there
-/// until it returns.
+/// Receives the value of the key of a number, or NULL if there is no such key or it holds no string
+/// (dolium_type tells which). The bytes are there until it returns.
 #[allow(non_camel_case_types)]
 pub type dolium_value_visitor =
     Option<extern "C" fn(context: *mut c_void, number: usize, value: *const u8, length: usize)>;
@@ -27,7 +27,8 @@ pub type dolium_key_visitor =
 /// Copies the value of a key to `buffer`, which has room for `capacity` bytes, and its length to
 /// `length`. DOLIUM_TOO_SMALL tells the length of a value that does not fit. Unless DOLIUM_OK is
 /// returned, and behind the value, what the buffer holds afterwards is not specified: it is copied
-/// while others may write, and again if they did. Key and buffer may overlap.
+/// while others may write, and again if they did. Key and buffer may overlap. A key that holds no string
+/// is an error.
 ///
 /// # Safety
 /// `store` must be live, `key` point to `key_length` bytes, `buffer` to `capacity` writable bytes
@@ -43,6 +44,9 @@ pub unsafe extern "C" fn dolium_get(
 ) -> dolium_status {
     // SAFETY: a live store as the caller promises.
     let Some(store) = (unsafe { store.as_ref() }) else { return note(&"the store is NULL") };
+    if length.is_null() {
+        return note(&"dolium_get needs a place for the length");
+    }
     // No room is what a program has whose malloc failed.
     let capacity = if buffer.is_null() { 0 } else { capacity };
     let value = if overlap(key, key_length, buffer, capacity) {
@@ -71,7 +75,8 @@ pub unsafe extern "C" fn dolium_get(
 }
 
 /// Reads several keys in batches, which is several times faster than one after another, and hands
-/// each value to `visit` in order.
+/// each value to `visit` in order. After DOLIUM_ERROR the keys before the one that could not be read
+/// have been visited, and no others.
 ///
 /// # Safety
 /// `store` must be live, and `keys` point to `count` pieces of readable bytes.
@@ -180,8 +185,9 @@ pub unsafe extern "C" fn dolium_count(store: *const dolium_store) -> u64 {
     unsafe { store.as_ref() }.map_or(0, |store| store.store.len())
 }
 
-/// One step of an iteration over the keys. Start with `*cursor` 0; it is 0 again at the end. A key
-/// that is there during the whole iteration is visited at least once.
+/// One step of an iteration over the keys, of about `count` of them (of one, if that is 0). Start with
+/// `*cursor` 0; it is 0 again at the end. A key that is there during the whole iteration is visited at
+/// least once.
 ///
 /// # Safety
 /// `store` must be live, and `cursor` point to a number.

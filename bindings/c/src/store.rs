@@ -5,6 +5,7 @@ use dolium_attach::Store;
 use std::ffi::{CStr, OsStr, c_char};
 use std::os::unix::ffi::OsStrExt;
 use std::path::PathBuf;
+use std::time::Duration;
 
 /// An attached store, seen through one of its databases.
 #[allow(non_camel_case_types)]
@@ -57,6 +58,35 @@ pub unsafe extern "C" fn dolium_db(store: *const dolium_store, number: u16) -> *
         return std::ptr::null_mut();
     };
     hand_out(store.store.db(number))
+}
+
+/// Is the connection to the server there? One system call. If not, the server has ended, and reads go on
+/// in the memory that it left, which nobody changes any more; or it goes on, and has closed the
+/// connection of this process. Attach again to find out which. Reads never ask: a program that is to
+/// notice calls this now and then. A server that is stopped for a while is there.
+///
+/// # Safety
+/// `store` must be NULL or live.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn dolium_is_served(store: *const dolium_store) -> bool {
+    // SAFETY: NULL or a live store, as the caller promises.
+    unsafe { store.as_ref() }.is_some_and(|store| store.store.is_served())
+}
+
+/// How long each dolium_execute through this store, and each read that has to be asked of the server, may
+/// take, in milliseconds; 0, as at first: however long it takes, which with a server that is stopped
+/// (SIGSTOP, a debugger, a frozen container) is for ever. A call that is given up fails, and the server may
+/// run its command all the same; commands of this process fail from then on, until it attaches again.
+/// The limit is of this dolium_store, not of others of the same attachment (dolium_db).
+///
+/// # Safety
+/// `store` must be NULL or live, and no other thread may use it during the call.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn dolium_set_timeout(store: *mut dolium_store, milliseconds: u64) {
+    // SAFETY: NULL or a live store that nobody else uses, as the caller promises.
+    let Some(store) = (unsafe { store.as_mut() }) else { return };
+    let limit = (milliseconds > 0).then(|| Duration::from_millis(milliseconds));
+    store.store = store.store.with_time_limit(limit);
 }
 
 /// Gives a store back. NULL is allowed.

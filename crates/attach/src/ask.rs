@@ -60,7 +60,7 @@ impl Store {
         if channel.is_in_multi() {
             return Err(Error::Contended);
         }
-        match channel.execute(self.number(), args) {
+        match channel.execute(self.number(), args, self.time_limit()) {
             Err(Error::ServerGone) => Err(Error::Contended),
             reply => reply,
         }

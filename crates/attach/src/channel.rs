@@ -1,7 +1,10 @@
 //! The ring to the server: one request, one reply.
+//!
+//! A request that got no reply is the ring's last: what comes later could be the reply to that one. The
+//! socket is shut then, so that the server gives back what it keeps for the ring.
 
 use crate::error::Error;
-use crate::limits::{BUFFER_KEPT, RECEIVE_BYTES, SLEEP_MAX};
+use crate::limits::{BUFFER_KEPT, END_WAIT, RECEIVE_BYTES, SLEEP_MAX};
 use crate::patience::Patience;
 use crate::standing::Standing;
 use dolium_engine::ring::{RingEnd, RingMemory, RingPlan};
@@ -10,9 +13,12 @@ use dolium_protocol::resp::reply::{self, SkipState};
 use dolium_protocol::resp::{RespWriter, Value, Version};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::net::{RecvFlags, SendFlags};
+use rustix::process::{Pid, PidfdFlags, pidfd_open};
+use std::net::Shutdown;
 use std::os::fd::OwnedFd;
 use std::os::unix::net::UnixStream;
-use std::time::Instant;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 /// Commands after which requests and replies no longer come in pairs.
 const NO_PAIR: [&str; 13] = [
@@ -33,32 +39,57 @@ const NO_PAIR: [&str; 13] = [
 
 #[derive(Debug)]
 pub struct Channel {
-    socket: UnixStream,
+    socket: Arc<UnixStream>,
+    server_pid: u64,
     end: RingEnd<RingMemory>,
     patience: Patience,
     request: Vec<u8>,
     input: Vec<u8>,
     standing: Standing,
-    /// The server is gone, or the replies are no longer in step.
-    is_broken: bool,
+    /// Why nothing more can be asked.
+    broken: Option<Break>,
+}
+
+#[derive(Clone, Copy, Debug)]
+enum Break {
+    ServerGone,
+    Closed,
+    OutOfStep,
+}
+
+impl Break {
+    /// What there is to say to who asks afterwards.
+    fn error(self) -> Error {
+        match self {
+            Break::ServerGone => Error::ServerGone,
+            Break::Closed => Error::Closed,
+            Break::OutOfStep => Error::OutOfStep,
+        }
+    }
 }
 
 impl Channel {
-    pub fn new(socket: UnixStream, ring: OwnedFd) -> Result<Channel, Error> {
+    pub fn new(socket: Arc<UnixStream>, ring: OwnedFd, server_pid: u64) -> Result<Channel, Error> {
         let memory = RingMemory::open(ring).map_err(Error::Ring)?;
         Ok(Channel {
             socket,
+            server_pid,
             end: RingEnd::client(memory, &RingPlan::STANDARD),
             patience: Patience::new(std::thread::available_parallelism().map_or(1, usize::from)),
             request: Vec::new(),
             input: Vec::new(),
             standing: Standing::new(),
-            is_broken: false,
+            broken: None,
         })
     }
 
-    /// Has a command executed in a database.
-    pub fn execute(&mut self, db: u16, args: &[&[u8]]) -> Result<Value, Error> {
+    /// Has a command executed in a database, for which there is so much time.
+    pub fn execute(
+        &mut self,
+        db: u16,
+        args: &[&[u8]],
+        limit: Option<Duration>,
+    ) -> Result<Value, Error> {
         // The server does not answer an empty request, and who waits for it waits for ever.
         let name = *args.first().ok_or(Error::NoCommand)?;
         let is = |other: &str| name.eq_ignore_ascii_case(other.as_bytes());
@@ -69,14 +100,16 @@ impl Channel {
             return Err(Error::NotARequest("CLIENT REPLY"));
         }
         // Whose transaction it was matters to nobody any more.
-        if self.is_broken {
-            return Err(Error::ServerGone);
+        if let Some(broken) = self.broken {
+            return Err(broken.error());
         }
+        // A time that no clock reaches is none.
+        let deadline = limit.and_then(|limit| Instant::now().checked_add(limit));
         if self.standing.needs_select(db, name)? {
-            let reply = self.ask(&[b"SELECT", db.to_string().as_bytes()])?;
+            let reply = self.ask(&[b"SELECT", db.to_string().as_bytes()], deadline)?;
             self.standing.note_select(db, &reply)?;
         }
-        let reply = self.ask(args)?;
+        let reply = self.ask(args, deadline)?;
         self.standing.note(db, name, &reply);
         Ok(reply)
     }
@@ -86,18 +119,14 @@ impl Channel {
         self.standing.is_in_multi()
     }
 
-    fn ask(&mut self, args: &[&[u8]]) -> Result<Value, Error> {
-        if self.is_broken {
-            return Err(Error::ServerGone);
-        }
+    fn ask(&mut self, args: &[&[u8]], deadline: Option<Instant>) -> Result<Value, Error> {
         self.request.clear();
         let mut writer = RespWriter::new(&mut self.request, Version::V2);
         writer.array(args.len());
         for arg in args {
             writer.bulk(arg);
         }
-        let value = self.exchange();
-        self.is_broken = value.is_err();
+        let value = self.exchange(deadline).map_err(|error| self.break_off(error));
         if self.request.capacity() > BUFFER_KEPT {
             self.request = Vec::new();
         }
@@ -107,8 +136,22 @@ impl Channel {
         value
     }
 
+    /// Nothing more is asked after an error.
+    #[cold]
+    fn break_off(&mut self, error: Error) -> Error {
+        let (broken, error) = match error {
+            Error::ServerGone if is_running(self.server_pid) => (Break::Closed, Error::Closed),
+            Error::ServerGone => (Break::ServerGone, error),
+            error => (Break::OutOfStep, error),
+        };
+        self.broken = Some(broken);
+        // It fails where the server has shut it before, which is as good.
+        let _ = self.socket.shutdown(Shutdown::Both);
+        error
+    }
+
     /// Sends the request piece by piece while taking in the reply.
-    fn exchange(&mut self) -> Result<Value, Error> {
+    fn exchange(&mut self, deadline: Option<Instant>) -> Result<Value, Error> {
         let mut sent = 0;
         let mut state = SkipState::default();
         let mut idle_since = None;
@@ -128,6 +171,9 @@ impl Channel {
             {
                 return Ok(value);
             }
+            if deadline.is_some_and(|deadline| Instant::now() >= deadline) {
+                return Err(Error::TimedOut);
+            }
             if pushed + pulled > 0 {
                 continue;
             }
@@ -135,7 +181,7 @@ impl Channel {
                 std::hint::spin_loop();
             } else {
                 self.patience.note(false);
-                self.sleep(sent < self.request.len())?;
+                self.sleep(sent < self.request.len(), deadline)?;
                 idle_since = None;
             }
         }
@@ -164,27 +210,27 @@ impl Channel {
 
     fn ring_bell(&self) -> Result<(), Error> {
         let flags = SendFlags::NOSIGNAL | SendFlags::DONTWAIT;
-        match rustix::net::send(&self.socket, &[1], flags) {
+        match rustix::net::send(&*self.socket, &[1], flags) {
             // A full socket holds bells enough.
             Ok(_) | Err(rustix::io::Errno::AGAIN | rustix::io::Errno::INTR) => Ok(()),
             Err(_) => Err(Error::ServerGone),
         }
     }
 
-    fn sleep(&mut self, more_to_send: bool) -> Result<(), Error> {
+    fn sleep(&mut self, more_to_send: bool, deadline: Option<Instant>) -> Result<(), Error> {
         if !self.end.prepare_sleep(more_to_send).map_err(|_| Error::ServerGone)? {
             return Ok(());
         }
-        let wait = Timespec {
-            tv_sec: SLEEP_MAX.as_secs() as i64,
-            tv_nsec: i64::from(SLEEP_MAX.subsec_nanos()),
-        };
-        let mut fds = [PollFd::new(&self.socket, PollFlags::IN)];
+        let left = deadline.map(|deadline| deadline.saturating_duration_since(Instant::now()));
+        let wait = left.unwrap_or(SLEEP_MAX).min(SLEEP_MAX);
+        let wait =
+            Timespec { tv_sec: wait.as_secs() as i64, tv_nsec: i64::from(wait.subsec_nanos()) };
+        let mut fds = [PollFd::new(&*self.socket, PollFlags::IN)];
         // Interrupted or timed out: look again, that is all a bell says as well.
         let _ = poll(&mut fds, Some(&wait));
         self.end.awake();
         let mut bells = [0; 64];
-        let heard = rustix::net::recv(&self.socket, &mut bells, RecvFlags::DONTWAIT);
+        let heard = rustix::net::recv(&*self.socket, &mut bells, RecvFlags::DONTWAIT);
         match heard {
             // A server that answered and then ended has left its answer in the ring.
             Ok((0, _)) if self.end.waiting() == Ok(0) => Err(Error::ServerGone),
@@ -192,4 +238,17 @@ impl Channel {
             _ => Ok(()),
         }
     }
+}
+
+/// Is there a process of this number, and does it go on? A server in a container has a number of its own
+/// there, and the answer is a guess; what there is to be done is the same.
+fn is_running(pid: u64) -> bool {
+    let pid = i32::try_from(pid).ok().and_then(Pid::from_raw);
+    let Some(process) = pid.and_then(|pid| pidfd_open(pid, PidfdFlags::empty()).ok()) else {
+        return false;
+    };
+    // One that ends has closed its sockets a moment before. It is readable when it has ended, and there
+    // until its parent has asked after it.
+    let moment = Timespec { tv_sec: 0, tv_nsec: i64::from(END_WAIT.subsec_nanos()) };
+    poll(&mut [PollFd::new(&process, PollFlags::IN)], Some(&moment)) == Ok(0)
 }

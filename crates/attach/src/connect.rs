@@ -5,13 +5,18 @@
 //! while the shell of the same user has such a folder; or the other way round.
 
 use crate::error::Error;
-use crate::limits::HELLO_WAIT;
+use crate::limits::{HANG_UP_WAIT, HELLO_WAIT};
 use crate::store::Store;
 use dolium_engine::ring::hello::{self, WELCOME_BYTES, Welcome};
-use rustix::net::{RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, ReturnFlags};
+use rustix::io::Errno;
+use rustix::net::{
+    AddressFamily, RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, ReturnFlags,
+    SocketAddrUnix, SocketFlags, SocketType, sockopt,
+};
 use std::ffi::OsStr;
-use std::io::{self, IoSliceMut, Write};
+use std::io::{self, IoSliceMut, Read, Write};
 use std::mem::MaybeUninit;
+use std::net::Shutdown;
 use std::os::fd::OwnedFd;
 use std::os::unix::fs::MetadataExt;
 use std::os::unix::net::UnixStream;
@@ -72,14 +77,30 @@ fn first_that_listens<T>(
 fn knock(path: &Path) -> io::Result<UnixStream> {
     let user = rustix::process::getuid().as_raw();
     if path != hello::default_path(None, user) {
-        return UnixStream::connect(path);
+        return dial(path);
     }
     let before = trusted_file(path, user)?;
-    let socket = UnixStream::connect(path)?;
+    let socket = dial(path)?;
     if trusted_file(path, user)? != before {
         return Err(io::Error::other("another socket has just taken its place; try again"));
     }
     Ok(socket)
+}
+
+/// Connects within the time that a server has. One that is stopped accepts nobody, and when as many wait
+/// as it allows, the next would do so for ever.
+fn dial(path: &Path) -> io::Result<UnixStream> {
+    let address = SocketAddrUnix::new(path)?;
+    let (family, flags) = (AddressFamily::UNIX, SocketFlags::CLOEXEC);
+    let socket = rustix::net::socket_with(family, SocketType::STREAM, flags, None)?;
+    sockopt::set_socket_timeout(&socket, sockopt::Timeout::Send, Some(HELLO_WAIT))?;
+    loop {
+        match rustix::net::connect(&socket, &address) {
+            Err(Errno::INTR) => {}
+            connected => break connected?,
+        }
+    }
+    Ok(UnixStream::from(socket))
 }
 
 /// What tells a file of this user or of root from any other file. Of a link, the link itself.
@@ -105,10 +126,16 @@ pub struct Handed {
 pub fn connect(path: &Path) -> Result<Handed, Error> {
     let failed = |error| Error::Connect { path: path.into(), error };
     let stranger = || Error::NotDolium { path: path.into() };
-    let mut socket = knock(path).map_err(failed)?;
+    let silent = || Error::Silent { path: path.into() };
+    let mut socket = knock(path).map_err(|error| match error.kind() {
+        io::ErrorKind::WouldBlock => silent(),
+        _ => failed(error),
+    })?;
     socket.set_read_timeout(Some(HELLO_WAIT)).map_err(failed)?;
-    socket.set_write_timeout(Some(HELLO_WAIT)).map_err(failed)?;
-    socket.write_all(&hello::hello()).map_err(|_| stranger())?;
+    socket.write_all(&hello::hello()).map_err(|error| match error.kind() {
+        io::ErrorKind::WouldBlock => silent(),
+        _ => stranger(),
+    })?;
     let mut welcome = [0; WELCOME_BYTES];
     let mut descriptors = Vec::new();
     let mut filled = 0;
@@ -119,7 +146,8 @@ pub fn connect(path: &Path) -> Result<Handed, Error> {
         let flags = RecvFlags::CMSG_CLOEXEC;
         let got = match rustix::net::recvmsg(&socket, &mut into, &mut control, flags) {
             Ok(got) => got,
-            Err(rustix::io::Errno::INTR) => continue,
+            Err(Errno::INTR) => continue,
+            Err(Errno::AGAIN) if filled == 0 && !hangs_up(&socket) => return Err(silent()),
             Err(_) => return Err(stranger()),
         };
         for message in control.drain() {
@@ -127,8 +155,11 @@ pub fn connect(path: &Path) -> Result<Handed, Error> {
                 descriptors.extend(fds);
             }
         }
-        if got.bytes == 0 || got.flags.contains(ReturnFlags::CTRUNC) {
+        if got.bytes == 0 {
             return Err(stranger());
+        }
+        if got.flags.contains(ReturnFlags::CTRUNC) {
+            return Err(Error::NoDescriptors);
         }
         filled += got.bytes;
     }
@@ -141,6 +172,17 @@ pub fn connect(path: &Path) -> Result<Handed, Error> {
             Ok(Handed { socket, arena, ring, server_pid })
         }
     }
+}
+
+/// Does what has been silent hang up on us, who hang up now? A server of another protocol may take the
+/// hello for the beginning of a request, of which it awaits the rest, and there is no rest that would have
+/// all of them speak. But all that run notice the end. One that is stopped does not.
+fn hangs_up(mut socket: &UnixStream) -> bool {
+    // They fail if the other side is gone, which the receive tells.
+    let _ = socket.shutdown(Shutdown::Write);
+    let _ = socket.set_read_timeout(Some(HANG_UP_WAIT));
+    // Whatever it says now is too late, and is no end.
+    matches!(socket.read(&mut [0; WELCOME_BYTES]), Ok(0))
 }
 
 #[cfg(test)]

@@ -12,16 +12,30 @@ pub enum Error {
         path: PathBuf,
         error: std::io::Error,
     },
-    /// What answered is not a Dolium server, or fell silent.
+    /// What answered is not a Dolium server.
     NotDolium {
         path: PathBuf,
     },
+    /// Somebody listens and does not answer: a server that is stopped or has much to do, or another
+    /// program.
+    Silent {
+        path: PathBuf,
+    },
+    /// What the server handed over could not be taken.
+    NoDescriptors,
     /// The server answered, and the answer is no.
     Refused(Refusal),
     Arena(ArenaError),
     Ring(std::io::Error),
     /// The server is gone. Reads go on; commands cannot.
     ServerGone,
+    /// The server runs, and has closed the connection of this process.
+    Closed,
+    /// The server did not answer a command within the time that the store gives it.
+    TimedOut,
+    /// An earlier command was given up before its reply had come, so that no later reply could be told
+    /// from it.
+    OutOfStep,
     /// The arena was opened without a server, so no command can be executed.
     NoServer,
     /// Writers won against this read too often, and the server could not be asked for it.
@@ -63,12 +77,34 @@ impl std::fmt::Display for Error {
                  socket of its own, not the one for Redis clients",
                 path.display()
             ),
+            Error::Silent { path } => write!(
+                f,
+                "somebody listens at {} and does not answer: a Dolium server that is stopped or \
+                 has much to do, or another program",
+                path.display()
+            ),
+            Error::NoDescriptors => f.write_str(
+                "the server's memory was handed over and could not be taken: this process has as \
+                 many files open as it may (ulimit -n)",
+            ),
             Error::Refused(why) => why.fmt(f),
             Error::Arena(error) => error.fmt(f),
             Error::Ring(error) => write!(f, "the ring to the server cannot be used: {error}"),
             Error::ServerGone => f.write_str(
                 "the server is gone: reads go on in the memory that it left, commands cannot; \
                  attach again when it is back",
+            ),
+            Error::Closed => f.write_str(
+                "the server has closed the connection of this process (CLIENT KILL, a limit for \
+                 what waits to be read, or it is stopping): reads go on, commands cannot; attach again",
+            ),
+            Error::TimedOut => f.write_str(
+                "the server has not answered in the time that it was given; it may still run the \
+                 command. Reads go on; for commands attach again",
+            ),
+            Error::OutOfStep => f.write_str(
+                "an earlier command was given up before its reply had come, and no reply can be told \
+                 from that one any more: reads go on; for commands attach again",
             ),
             Error::NoServer => {
                 f.write_str("this arena was opened without a server, which commands need")

@@ -7,7 +7,11 @@
 //!
 //! A read costs about two cache misses. It makes no system call and needs nothing of the server,
 //! not even that it runs: who attached before a server was stopped or killed reads on in what it
-//! left.
+//! left. It does not notice either: [`Store::is_served`] says whether the server is there. What a server
+//! leaves takes memory until the last process that has attached to it drops its store or ends.
+//!
+//! At most 256 processes can be attached to a server at once, as each has a ring. A program of many
+//! processes that only read attaches before it forks: children read on in what their parent has mapped.
 //!
 //! ```no_run
 //! let store = dolium_attach::Store::attach("/run/user/1000/dolium.attach")?;
@@ -22,6 +26,7 @@ mod clock;
 mod connect;
 mod error;
 pub mod limits;
+mod link;
 mod patience;
 mod socket;
 mod standing;

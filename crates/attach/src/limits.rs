@@ -2,8 +2,10 @@
 
 use std::time::Duration;
 
-/// How long a server may take to answer a hello.
+/// How long a server may take to let a client connect, and to answer its hello.
 pub const HELLO_WAIT: Duration = Duration::from_secs(5);
+/// How long what listens may take to hang up on who has hung up, to be known for another program that runs.
+pub const HANG_UP_WAIT: Duration = Duration::from_secs(1);
 /// How long to look for a reply before sleeping, where such a look has found it of late: what a sleep
 /// and a wake take at both ends.
 pub const SPIN_LONG: Duration = Duration::from_micros(64);
@@ -12,6 +14,8 @@ pub const SPIN_SHORT: Duration = Duration::from_micros(4);
 /// A sleeper looks again after this long even if no bell rang: a server that was killed between
 /// its reply and the bell delays, but cannot hang.
 pub const SLEEP_MAX: Duration = Duration::from_secs(1);
+/// How long after it has hung up a server may take to end, to be called gone.
+pub const END_WAIT: Duration = Duration::from_millis(200);
 /// Bytes received at once.
 pub const RECEIVE_BYTES: usize = 256 << 10;
 /// Buffers larger than this are given back after use.

@@ -1,16 +1,16 @@
 //! A store attached to: its verbs.
 
-use crate::channel::Channel;
 use crate::clock::Clock;
-use crate::connect;
+use crate::connect::{self, Handed};
 use crate::error::Error;
 use crate::limits::PEEK_ATTEMPTS;
+use crate::link::Link;
 use dolium_engine::{Contended, Copied, Db, Found, Kind, NEVER, Reader};
-use dolium_protocol::resp::Value;
 use std::mem::MaybeUninit;
 use std::os::fd::OwnedFd;
 use std::path::Path;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
+use std::time::Duration;
 
 /// How long a key has to live.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -31,39 +31,34 @@ pub struct Store {
     shared: Arc<Shared>,
     db: Db,
     clock: Clock,
+    time_limit: Option<Duration>,
 }
 
 #[derive(Debug)]
 struct Shared {
     reader: Reader,
-    channel: Option<Mutex<Channel>>,
-    server_pid: Option<u64>,
-    /// The process that attached. Beside the lock and not behind it: another thread of the parent may
-    /// have held it at the fork, and then nobody in the child ever gives it back.
-    own_pid: u32,
+    link: Option<Link>,
 }
 
 impl Store {
     /// Attaches at a server's `attach-socket`.
     pub fn attach(path: impl AsRef<Path>) -> Result<Store, Error> {
-        let handed = connect::connect(path.as_ref())?;
-        let reader = Reader::open(handed.arena).map_err(Error::Arena)?;
-        let channel = Channel::new(handed.socket, handed.ring)?;
-        Ok(Store::new(reader, Some(Mutex::new(channel)), Some(handed.server_pid)))
+        let Handed { socket, arena, ring, server_pid } = connect::connect(path.as_ref())?;
+        let reader = Reader::open(arena).map_err(Error::Arena)?;
+        Ok(Store::new(reader, Some(Link::new(socket, ring, server_pid)?)))
     }
 
     /// Opens an arena by its descriptor, without a server: reads only.
     pub fn open(arena: OwnedFd) -> Result<Store, Error> {
         let reader = Reader::open(arena).map_err(Error::Arena)?;
-        Ok(Store::new(reader, None, None))
+        Ok(Store::new(reader, None))
     }
 
-    fn new(reader: Reader, channel: Option<Mutex<Channel>>, server_pid: Option<u64>) -> Store {
+    fn new(reader: Reader, link: Option<Link>) -> Store {
         // The first look at the clock finds the vDSO, which may take system calls; reads do not.
         Clock::System.now();
-        let own_pid = std::process::id();
-        let shared = Arc::new(Shared { reader, channel, server_pid, own_pid });
-        Store { shared, db: Db(0), clock: Clock::System }
+        let shared = Arc::new(Shared { reader, link });
+        Store { shared, db: Db(0), clock: Clock::System, time_limit: None }
     }
 
     /// The same store through another database.
@@ -80,14 +75,19 @@ impl Store {
         Store { clock, ..self.clone() }
     }
 
+    /// The same store with a time limit for each command, and for each read that has to be asked of the
+    /// server; or without one, as at first. It begins when commands of other threads are done.
+    ///
+    /// A command that is given up fails as [`Error::TimedOut`]. The server may run it all the same, and
+    /// what comes later could be its reply: so all later commands of this process fail too, until it
+    /// attaches again. It is meant to notice a server that is stuck, not to bound what a reply may take.
+    pub fn with_time_limit(&self, limit: Option<Duration>) -> Store {
+        Store { time_limit: limit, ..self.clone() }
+    }
+
     /// The arena's reader, for who builds other verbs on it.
     pub fn reader(&self) -> &Reader {
         &self.shared.reader
-    }
-
-    /// The server's process, if this store was attached through one.
-    pub fn server_pid(&self) -> Option<u64> {
-        self.shared.server_pid
     }
 
     /// Number of keys, due ones that nobody has met yet included.
@@ -152,6 +152,7 @@ impl Store {
 
     /// Calls `visit` with the number and the value of each key in order. In batches, whose index
     /// lines and items are fetched all at once: several times faster than one `get` after another.
+    /// After an error no key is visited any more: those before the one that failed have been.
     pub fn get_many_with<K: AsRef<[u8]>>(
         &self,
         keys: &[K],
@@ -168,6 +169,7 @@ impl Store {
                 || self.clock.now(),
                 &mut long,
                 |number, read| match read {
+                    _ if failure.is_some() => {}
                     Ok(value) => visit(first + number, value),
                     Err(Contended) => match self.asked_for(some[number].as_ref()) {
                         Err(Error::WrongType) => visit(first + number, None),
@@ -230,8 +232,9 @@ impl Store {
         Err(Error::Contended)
     }
 
-    /// One step of an iteration. Start with cursor 0; a returned 0 is the end. A key that is there
-    /// during the whole iteration is visited at least once. The cursors are those of SCAN.
+    /// One step of an iteration, of about `count` keys (of one, if it is 0). Start with cursor 0; a
+    /// returned 0 is the end. A key that is there during the whole iteration is visited at least once.
+    /// The cursors are those of SCAN.
     pub fn scan(
         &self,
         cursor: u64,
@@ -243,20 +246,13 @@ impl Store {
         next.map_err(|Contended| Error::Contended)
     }
 
-    /// Has the server execute a command: any one that answers once. A WATCH or MULTI is of the
-    /// attached process, not of a thread or clone: while it is open, handles of other databases are
-    /// refused, and a read that would have to ask the server fails as [`Error::Contended`].
-    pub fn execute(&self, args: &[&[u8]]) -> Result<Value, Error> {
-        self.channel()?.execute(self.db.0, args)
+    /// The way to the server, if this store was attached through one.
+    pub(crate) fn link(&self) -> Option<&Link> {
+        self.shared.link.as_ref()
     }
 
-    /// The ring, for a moment of its own.
-    pub(crate) fn channel(&self) -> Result<MutexGuard<'_, Channel>, Error> {
-        let channel = self.shared.channel.as_ref().ok_or(Error::NoServer)?;
-        if std::process::id() != self.shared.own_pid {
-            return Err(Error::Forked);
-        }
-        Ok(channel.lock().unwrap_or_else(PoisonError::into_inner))
+    pub(crate) fn time_limit(&self) -> Option<Duration> {
+        self.time_limit
     }
 
     /// Its database.

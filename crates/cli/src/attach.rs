@@ -4,9 +4,11 @@ pub mod check;
 mod show;
 pub mod top;
 
+use crate::output::{self, fail, note};
 use clap::Args;
 use dolium_attach::{Error, Socket, Store, Value};
-use std::io::{IsTerminal, Write};
+use std::ffi::{OsStr, OsString};
+use std::io::IsTerminal;
 use std::net::TcpStream;
 use std::os::unix::ffi::OsStrExt;
 use std::path::PathBuf;
@@ -14,6 +16,9 @@ use std::process::ExitCode;
 
 /// How the reply to AUTH begins where there is no password.
 const NO_PASSWORD: &[u8] = b"ERR AUTH <password> called without any password configured";
+
+/// Who is asked over TCP if nobody has said anything.
+const USUAL_SERVER: &str = "127.0.0.1:6379";
 
 /// Where the server's memory is: all that who only looks at it has to know.
 #[derive(Args, Debug)]
@@ -32,15 +37,16 @@ struct Target {
     /// The logical database
     #[arg(short = 'n', long, value_name = "NUMBER", default_value_t = 0)]
     db: u16,
-    /// Whom to ask if attaching is not possible
-    #[arg(long, value_name = "HOST:PORT", default_value = "127.0.0.1:6379")]
-    server: String,
+    /// Whom to ask if nobody listens at the attach socket; without it 127.0.0.1:6379, or nobody if
+    /// --attach-socket says whose memory it is to be
+    #[arg(long, value_name = "HOST:PORT")]
+    server: Option<String>,
 }
 
 #[derive(Args, Debug)]
 pub struct GetArguments {
     /// The key
-    name: String,
+    name: OsString,
     #[command(flatten)]
     target: Target,
 }
@@ -48,9 +54,10 @@ pub struct GetArguments {
 #[derive(Args, Debug)]
 pub struct SetArguments {
     /// The key
-    name: String,
-    /// Its new value
-    value: String,
+    name: OsString,
+    /// Its new value; behind -- it may look like one of the options
+    #[arg(allow_hyphen_values = true)]
+    value: OsString,
     #[command(flatten)]
     target: Target,
 }
@@ -62,7 +69,7 @@ pub struct ExecArguments {
     /// The command and its arguments: dolium exec INCR visits
     #[arg(value_names = ["COMMAND", "ARGUMENT"], required = true, trailing_var_arg = true)]
     #[arg(allow_hyphen_values = true)]
-    words: Vec<String>,
+    words: Vec<OsString>,
 }
 
 impl Place {
@@ -79,38 +86,61 @@ impl Target {
         self.place.attach()?.db(self.db)
     }
 
-    /// Executes a command attached, or else over the socket, with a note.
-    fn execute(&self, words: &[&[u8]]) -> Result<Value, String> {
+    /// Executes a command attached, or else over the socket, with a note. `None`: the server has ended
+    /// because of it.
+    fn execute(&self, words: &[&[u8]]) -> Result<Option<Value>, String> {
         let store = match self.attach() {
             Ok(store) => store,
-            Err(why) if is_elsewhere(&why) => return self.ask(&why, words),
-            Err(error) => return Err(error.to_string()),
+            Err(why) => return self.ask_instead(&why, words),
         };
         log_in(|words| store.execute(words).map_err(|error| error.to_string()))?;
-        store.execute(words).map_err(|error| error.to_string())
+        last_word(words, store.execute(words)).map_err(|error| error.to_string())
     }
 
-    /// The second best: over the socket.
-    fn ask(&self, why: &Error, words: &[&[u8]]) -> Result<Value, String> {
+    /// The second best, over the socket, if nobody is there to attach to. Whoever is there and says no, or
+    /// nothing, has answered: another server would be another store. And so it would where the socket was
+    /// named, unless the server was named as well.
+    fn ask_instead(&self, why: &Error, words: &[&[u8]]) -> Result<Option<Value>, String> {
+        if !matches!(why, Error::Connect { .. }) {
+            return Err(why.to_string());
+        }
+        match (&self.server, &self.place.attach_socket) {
+            (Some(server), _) => self.ask(server, why, words),
+            (None, None) => self.ask(USUAL_SERVER, why, words),
+            (None, Some(_)) => Err(format!(
+                "{why}\nNobody else was asked, as --attach-socket names one server; --server \
+                 HOST:PORT names where the same one is to be asked if it cannot be attached to"
+            )),
+        }
+    }
+
+    fn ask(&self, server: &str, why: &Error, words: &[&[u8]]) -> Result<Option<Value>, String> {
         let both = |error: &dyn std::fmt::Display| {
-            format!("{why}\nand {} does not answer either: {error}", self.server)
+            format!("{why}\nand {server} does not answer either: {error}")
         };
-        let mut socket: Socket<TcpStream> =
-            Socket::tcp(&self.server).map_err(|error| both(&error))?;
-        eprintln!("note: {why}\nnote: {} is asked instead", self.server);
+        let mut socket: Socket<TcpStream> = Socket::tcp(server).map_err(|error| both(&error))?;
+        note(format_args!("note: {why}\nnote: {server} is asked instead"));
         log_in(|words| socket.execute(words).map_err(|e| both(&e)))?;
         if self.db != 0 {
             let db = self.db.to_string();
             refused(&socket.execute(&[b"SELECT", db.as_bytes()]).map_err(|e| both(&e))?)?;
         }
-        socket.execute(words).map_err(|error| both(&error))
+        last_word(words, socket.execute(words)).map_err(|error| both(&error))
     }
 }
 
-/// Nobody is there to attach to, who might be reached at his port. Whoever is there and says no has
-/// answered: another server would be another store.
-fn is_elsewhere(why: &Error) -> bool {
-    matches!(why, Error::Connect { .. } | Error::NotDolium { .. } | Error::Refused(_))
+/// A server that does as SHUTDOWN says has no reply to it: it is gone.
+fn last_word(words: &[&[u8]], reply: Result<Value, Error>) -> Result<Option<Value>, Error> {
+    let is = |word: &[u8], name: &str| word.eq_ignore_ascii_case(name.as_bytes());
+    match reply {
+        Err(Error::ServerGone | Error::Closed)
+            if words.first().is_some_and(|word| is(word, "SHUTDOWN"))
+                && !words.iter().any(|word| is(word, "ABORT")) =>
+        {
+            Ok(None)
+        }
+        reply => reply.map(Some),
+    }
 }
 
 /// Says the password first, if there is one to say. A server that has none is no reason to stop:
@@ -120,7 +150,7 @@ fn log_in(ask: impl FnOnce(&[&[u8]]) -> Result<Value, String>) -> Result<(), Str
     let words: [&[u8]; 2] = [b"AUTH", password.as_bytes()];
     let reply = ask(&words)?;
     if reply.as_error().is_some_and(|text| text.starts_with(NO_PASSWORD)) {
-        eprintln!("note: DOLIUM_PASSWORD was not needed: the server has no password");
+        note("note: DOLIUM_PASSWORD was not needed: the server has no password");
         return Ok(());
     }
     refused(&reply)
@@ -139,14 +169,13 @@ pub fn get(arguments: &GetArguments) -> ExitCode {
             Error::WrongType => format!(
                 "the key holds no string: `dolium exec TYPE {}` says what it is, and `dolium exec` \
                  runs the commands for it",
-                arguments.name
+                arguments.name.display()
             ),
             error => error.to_string(),
         }),
-        Err(why) if !is_elsewhere(&why) => Err(why.to_string()),
-        Err(why) => match arguments.target.ask(&why, &[b"GET", name]) {
-            Ok(Value::Null) => Ok(None),
-            Ok(reply) => match (reply.as_error(), reply.as_bytes()) {
+        Err(why) => match arguments.target.ask_instead(&why, &[b"GET", name]) {
+            Ok(None | Some(Value::Null)) => Ok(None),
+            Ok(Some(reply)) => match (reply.as_error(), reply.as_bytes()) {
                 (None, Some(bytes)) => Ok(Some(bytes.to_vec())),
                 (text, _) => Err(String::from_utf8_lossy(text.unwrap_or(b"no value")).into()),
             },
@@ -154,11 +183,8 @@ pub fn get(arguments: &GetArguments) -> ExitCode {
         },
     };
     match value {
-        Ok(Some(value)) => print_bytes(&value),
-        Ok(None) => {
-            eprintln!("dolium: there is no key {:?}", arguments.name);
-            ExitCode::FAILURE
-        }
+        Ok(Some(value)) => print_line(value),
+        Ok(None) => fail(&format!("there is no key {:?}", arguments.name)),
         Err(text) => fail(&text),
     }
 }
@@ -175,32 +201,52 @@ pub fn exec(arguments: &ExecArguments) -> ExitCode {
     answer(arguments.target.execute(&words))
 }
 
-fn answer(reply: Result<Value, String>) -> ExitCode {
+fn answer(reply: Result<Option<Value>, String>) -> ExitCode {
     match reply {
-        Ok(value) => {
-            let code = print_bytes(show::reply(&value).as_bytes());
+        Ok(Some(value)) => {
+            let code = print_line(show::reply(&value).into_bytes());
             if value.as_error().is_some() { ExitCode::FAILURE } else { code }
         }
+        Ok(None) => ExitCode::SUCCESS,
         Err(text) => fail(&text),
     }
 }
 
-/// Writes bytes and a line end. A reader that has gone away is no failure of ours.
-fn print_bytes(bytes: &[u8]) -> ExitCode {
-    let mut out = std::io::stdout().lock();
-    let written = out.write_all(bytes).and_then(|()| out.write_all(b"\n"));
-    match written {
-        Err(error) if error.kind() != std::io::ErrorKind::BrokenPipe => fail(&error.to_string()),
-        _ => ExitCode::SUCCESS,
-    }
+fn print_line(mut bytes: Vec<u8>) -> ExitCode {
+    bytes.push(b'\n');
+    output::finish(&bytes)
 }
 
-pub fn fail(text: &str) -> ExitCode {
-    eprintln!("dolium: {text}");
-    ExitCode::FAILURE
-}
-
-/// Does whoever reads our output want colour?
+/// Does whoever reads our output want colour, and can it be had there?
 pub fn wants_colour() -> bool {
-    std::io::stdout().is_terminal() && std::env::var_os("NO_COLOR").is_none_or(|v| v.is_empty())
+    std::io::stdout().is_terminal()
+        && std::env::var_os("NO_COLOR").is_none_or(|v| v.is_empty())
+        && knows_escapes(std::env::var_os("TERM").as_deref())
+}
+
+/// A terminal that calls itself dumb, or nothing, shows escape sequences as text.
+fn knows_escapes(terminal: Option<&OsStr>) -> bool {
+    terminal.is_some_and(|name| !name.is_empty() && name != "dumb")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_dumb_terminal_is_shown_no_escapes() {
+        let knows = |name: Option<&str>| knows_escapes(name.map(OsStr::new));
+        assert_eq!([knows(Some("xterm")), knows(Some("dumb")), knows(None)], [true, false, false]);
+    }
+
+    #[test]
+    fn only_a_shutdown_that_is_obeyed_has_no_reply() {
+        let gone = |words: &[&[u8]]| last_word(words, Err(Error::ServerGone));
+        assert!(matches!(gone(&[b"shutdown", b"NOSAVE"]), Ok(None)));
+        assert!(gone(&[b"SHUTDOWN", b"abort"]).is_err());
+        assert!(gone(&[b"SET", b"k", b"SHUTDOWN"]).is_err());
+        let refused = || Value::Error(b"ERR no".to_vec());
+        assert_eq!(last_word(&[b"SHUTDOWN"], Ok(refused())).unwrap(), Some(refused()));
+        assert!(last_word(&[b"SHUTDOWN"], Err(Error::TimedOut)).is_err());
+    }
 }

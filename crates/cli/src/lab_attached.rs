@@ -1,6 +1,7 @@
 //! `dolium lab-attached TASK`: one process of the lab that is attached to a store's memory. The lab
 //! starts it; it brings the lab's loop and the memory's verbs together, which only this binary may.
 
+use crate::output;
 use std::process::ExitCode;
 
 use dolium_attach::Store;
@@ -22,12 +23,9 @@ impl Memory for Attached {
 /// Runs the task and prints what came of it.
 pub fn run(task: &str) -> ExitCode {
     match measure(task) {
-        Ok(outcome) => {
-            println!("{outcome}");
-            ExitCode::SUCCESS
-        }
+        Ok(outcome) => output::finish(format!("{outcome}\n").as_bytes()),
         Err(why) => {
-            eprintln!("{why}");
+            output::note(why);
             ExitCode::FAILURE
         }
     }

@@ -5,11 +5,13 @@ mod heap;
 mod lab;
 mod lab_attached;
 mod memcached;
+mod output;
 mod serve;
 mod supervisor;
 mod tour;
 
 use clap::{Parser, Subcommand};
+use std::ffi::OsString;
 use std::process::ExitCode;
 
 #[derive(Parser)]
@@ -57,12 +59,13 @@ enum What {
     #[command(disable_help_flag = true)]
     Lab {
         #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
-        words: Vec<std::ffi::OsString>,
+        words: Vec<OsString>,
     },
 }
 
 fn main() -> ExitCode {
-    let mut words: Vec<String> = std::env::args().collect();
+    // As they are: keys, values and paths need not be text.
+    let mut words: Vec<OsString> = std::env::args_os().collect();
     if words.get(1).is_some_and(|word| serve::is_directive(word) || serve::is_file(word)) {
         words.insert(1, "serve".into());
     }

@@ -1,12 +1,16 @@
 //! `dolium serve`: starts the server, says how to reach it, waits for its end.
 
 use crate::heap::HEAP;
+use crate::output::fail;
 use crate::supervisor::Supervisor;
+use crate::tour;
 use clap::Args;
 use dolium_server::listener::{Address, Door};
 use dolium_server::{Running, read_config};
+use std::ffi::{OsStr, OsString};
 use std::io::Write;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::os::unix::ffi::OsStrExt;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
@@ -26,38 +30,51 @@ pub struct Arguments {
         trailing_var_arg = true,
         allow_hyphen_values = true
     )]
-    words: Vec<String>,
+    words: Vec<OsString>,
 }
 
 /// Does a word begin a directive, as opposed to an option of the program itself?
-pub fn is_directive(word: &str) -> bool {
-    word.starts_with("--") && !matches!(word, "--" | "--help" | "--version")
+pub fn is_directive(word: &OsStr) -> bool {
+    word.as_bytes().starts_with(b"--")
+        && !matches!(word.as_bytes(), b"--" | b"--help" | b"--version")
 }
 
 /// Is a first word a configuration file, as redis-server takes it?
-pub fn is_file(word: &str) -> bool {
-    word.ends_with(".conf") && !word.starts_with('-')
+pub fn is_file(word: &OsStr) -> bool {
+    word.as_bytes().ends_with(b".conf") && !word.as_bytes().starts_with(b"-")
+}
+
+/// The configuration file, which may have any name, and the directives, which are text.
+fn file_and_directives(words: &[OsString]) -> Result<(Option<PathBuf>, Vec<String>), String> {
+    let (file, directives) = match words.split_first() {
+        Some((first, rest)) if !first.as_bytes().starts_with(b"-") => {
+            (Some(PathBuf::from(first)), rest)
+        }
+        _ => (None, words),
+    };
+    let text = |word: &OsString| {
+        let text = word.to_str().map(String::from);
+        text.ok_or_else(|| format!("{word:?} is not UTF-8, which directives and their values are"))
+    };
+    Ok((file, directives.iter().map(text).collect::<Result<_, _>>()?))
 }
 
 pub fn run(arguments: &Arguments) -> ExitCode {
-    let (file, directives) = match arguments.words.split_first() {
-        Some((first, rest)) if !first.starts_with('-') => (Some(PathBuf::from(first)), rest),
-        _ => (None, arguments.words.as_slice()),
+    tour::end_with_it();
+    let (file, directives) = match file_and_directives(&arguments.words) {
+        Ok(both) => both,
+        Err(text) => return fail(&text),
     };
-    let started = read_config(file.as_deref(), directives)
+    let started = read_config(file.as_deref(), &directives)
         .map(|config| config.on_heap(&HEAP))
         .map_err(dolium_server::StartFailure::from)
         .and_then(Running::start);
     let mut running = match started {
         Ok(running) => running,
-        Err(failure) => {
-            eprintln!("dolium: {failure}");
-            return ExitCode::FAILURE;
-        }
+        Err(failure) => return fail(&failure.to_string()),
     };
     if let Err(error) = stop_on_signals(&running) {
-        eprintln!("dolium: signals cannot be watched: {error}");
-        return ExitCode::FAILURE;
+        return fail(&format!("signals cannot be watched: {error}"));
     }
     let supervisor = Supervisor::of(&running.server.config);
     // First: standard output may be a pipe that nobody reads for now.

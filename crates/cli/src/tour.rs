@@ -2,16 +2,17 @@
 //!
 //! A private server is started as a child on free ports and sockets in a folder of its own, one
 //! key is written through one door and read through all, each door is timed, and all of it is
-//! taken away again, also after Ctrl-C.
+//! taken away again, also after Ctrl-C. A tour that is killed leaves the folder; its server ends.
 
 mod doors;
 mod page;
 mod server;
 
-use crate::attach::fail;
+use crate::output::fail;
 use doors::Outcome;
 use page::Page;
 use server::Private;
+pub use server::end_with_it;
 use std::process::ExitCode;
 use std::time::Duration;
 

@@ -25,6 +25,8 @@ fn killed_readers_and_ring_clients_leave_nothing() {
     let descriptors =
         || std::fs::read_dir(format!("/proc/{}/fd", served.child.id())).unwrap().count();
     let before = descriptors();
+    // A child that has attached holds descriptors of the server's.
+    let mut had_attached = 0;
     let mut seed = 0x2545_F491_4F6C_DD1Du64;
     let mut random = move |below: u64| {
         seed ^= seed << 13;
@@ -40,6 +42,7 @@ fn killed_readers_and_ring_clients_leave_nothing() {
         }
         // From before it has attached to well into its work.
         std::thread::sleep(Duration::from_micros(random(40_000)));
+        had_attached += usize::from(descriptors() > before);
         let mut one = alive.remove(random(2) as usize);
         one.kill().unwrap();
         let status = one.wait().unwrap();
@@ -50,6 +53,7 @@ fn killed_readers_and_ring_clients_leave_nothing() {
         one.kill().unwrap();
         one.wait().unwrap();
     }
+    assert!(had_attached > 0, "every child was killed before it had attached");
     let limit = Instant::now() + Duration::from_secs(5);
     while descriptors() > before {
         assert!(Instant::now() < limit, "{} descriptors, {before} before", descriptors());

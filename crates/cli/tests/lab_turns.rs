@@ -85,19 +85,17 @@ fn each_server_is_asked_in_its_own_turns_and_about_as_often_as_the_other() {
         seed: 5,
     };
     let pool = RequestPool::build(&workload).unwrap();
-    let mut sides: Vec<Side<'_>> = nulls
-        .iter()
-        .map(|null| {
-            let spec = LoadSpec {
-                cores: vec![core],
-                servers: vec![null.child.id()],
-                warm_up: TURN,
-                window: WINDOW,
-                ..LoadSpec::plain(Target::Tcp(null.address))
-            };
-            Side::open(spec, &pool).unwrap()
-        })
-        .collect();
+    let loads = nulls.iter().map(|null| {
+        let spec = LoadSpec {
+            cores: vec![core],
+            servers: vec![null.child.id()],
+            warm_up: TURN,
+            window: WINDOW,
+            ..LoadSpec::plain(Target::Tcp(null.address))
+        };
+        (spec, &pool)
+    });
+    let mut sides: Vec<Side<'_>> = Side::all(loads).unwrap();
     let sleeps = || [0, 1].map(|number: usize| nulls[number].sleeps());
     let (mut before, mut own, mut order) = ([0, 0], 0, Vec::new());
     let reports = take_turns(&mut sides, 1, |number, report| {

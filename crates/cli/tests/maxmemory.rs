@@ -140,11 +140,13 @@ fn offer(server: &Server) -> (u64, u64, u64) {
 }
 
 #[test]
-fn with_eviction_every_write_is_taken_and_resident_memory_stays_below_the_limit() {
+fn with_eviction_hardly_a_write_is_refused_and_resident_memory_stays_below_the_limit() {
     let server = start("allkeys-lru");
     let (ok, refused, peak) = offer(&server);
     println!("accepted {ok}, refused {refused}, resident at most {} MiB", peak >> 20);
     assert!(peak < MAXMEMORY + BUFFERS + PROCESS, "resident memory reached {} MiB", peak >> 20);
+    // None is, where it was measured. One that finds a moment's memory in the hands of the other thread, or
+    // of buffers, may be.
     assert!(refused * 1000 <= ok, "{refused} of {} writes were refused", ok + refused);
 }
 

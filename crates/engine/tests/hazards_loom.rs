@@ -178,37 +178,37 @@ fn a_block_that_two_read_is_not_used_again() {
 }
 
 #[test]
-#[should_panic]
+#[should_panic(expected = "Concurrent read and write")]
 fn control_without_the_readers_fence_neither_sees_the_other() {
     every_order(1, Weak::ReadersFence);
 }
 
 #[test]
-#[should_panic]
+#[should_panic(expected = "Concurrent read and write")]
 fn control_without_the_writers_fence_neither_sees_the_other() {
     every_order(1, Weak::WritersFence);
 }
 
 #[test]
-#[should_panic]
+#[should_panic(expected = "Concurrent read and write")]
 fn control_without_release_of_the_slot_the_read_is_not_over() {
     every_order(1, Weak::Empty);
 }
 
 #[test]
-#[should_panic]
+#[should_panic(expected = "Concurrent read and write")]
 fn control_without_release_of_the_bit_the_read_is_not_over() {
     every_order(1, Weak::End);
 }
 
 #[test]
-#[should_panic]
+#[should_panic(expected = "Concurrent read and write")]
 fn control_without_the_second_look_a_reader_comes_too_late() {
     every_order(1, Weak::SecondLook);
 }
 
 #[test]
-#[should_panic]
+#[should_panic(expected = "Concurrent read and write")]
 fn control_without_a_look_at_the_names_a_block_is_used_while_it_is_read() {
     every_order(1, Weak::Names);
 }

@@ -1,5 +1,7 @@
 //! From a configuration to a running server, and to its end.
 
+mod pidfile;
+
 use crate::attach::AttachDoor;
 use crate::config::{Config, ConfigFailure, file};
 use crate::doors::{open_attach, open_doors, open_secured};
@@ -12,6 +14,7 @@ use crate::reactor::Reactor;
 use crate::server::{Server, random_bytes};
 use crate::tls::{self, Tls};
 use dolium_engine::{Engine, EngineOptions, Policy, limits as engine_limits};
+use pidfile::Pidfile;
 use std::fmt;
 use std::net::{SocketAddr, UdpSocket};
 use std::path::{Path, PathBuf};
@@ -19,8 +22,6 @@ use std::sync::atomic::Ordering::Relaxed;
 use std::sync::{Arc, PoisonError};
 use std::thread::JoinHandle;
 
-/// The change stream's ring; committed when somebody reads it.
-const JOURNAL_BYTES: u64 = 16 << 20;
 /// Shards for each thread: enough that two seldom meet at a lock. Few, because each shard with keys
 /// has a segment of its own: with 1024 of them a hundred thousand keys are spread over 2 MiB.
 const SHARDS_PER_THREAD: u32 = 64;
@@ -89,7 +90,7 @@ pub struct Running {
     pub secured: Vec<Address>,
     /// Where local processes attach.
     pub attach: Option<PathBuf>,
-    pidfile: Option<PathBuf>,
+    pidfile: Option<Pidfile>,
     threads: Vec<JoinHandle<()>>,
 }
 
@@ -233,31 +234,23 @@ impl Running {
         if path.as_os_str().is_empty() {
             return;
         }
-        match std::fs::write(&path, format!("{}\n", std::process::id())) {
-            // From the root, as the working directory may be another by the end.
-            Ok(()) => self.pidfile = Some(std::path::absolute(&path).unwrap_or(path)),
+        match Pidfile::write(&path) {
+            Ok(pidfile) => self.pidfile = Some(pidfile),
             Err(error) => {
                 tracing::warn!(path = %path.display(), %error, "the pidfile cannot be written");
             }
         }
     }
 
-    /// Waits until all threads have ended, and takes the Unix sockets and the pidfile away.
+    /// Waits until all threads have ended, and takes the pidfile away. Unix sockets were taken away by
+    /// the threads that listened at them, before they ceased to.
     pub fn wait(&mut self) {
         for thread in self.threads.drain(..) {
             if thread.join().is_err() {
                 tracing::error!("a thread of the server ended by a panic");
             }
         }
-        let paths = self.doors.iter().filter_map(|(_, address)| match address {
-            Address::Unix(path) => Some(path),
-            Address::Tcp(_) => None,
-        });
-        for path in paths.chain(&self.attach).chain(&self.pidfile) {
-            if let Err(error) = std::fs::remove_file(path) {
-                tracing::debug!(path = %path.display(), %error, "it was gone already");
-            }
-        }
+        self.pidfile = None;
     }
 
     /// To be called after [`wait`](Running::wait): keeps the items in the memory file, if the end

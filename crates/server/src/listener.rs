@@ -4,14 +4,15 @@
 //! connections and no thread hands one to another. A Unix socket exists once; its first thread
 //! accepts and hands connections round.
 
+mod place;
+
 pub use dolium_protocol::detect::Listener as Door;
-use rustix::fs::Mode;
-use rustix::net::{AddressFamily, SocketAddrUnix, SocketFlags, SocketType, sockopt};
+use place::Place;
+use rustix::net::{AddressFamily, SocketFlags, SocketType, sockopt};
 use std::fmt;
 use std::io;
 use std::net::SocketAddr;
 use std::os::fd::{AsFd, OwnedFd};
-use std::os::unix::fs::FileTypeExt;
 use std::path::{Path, PathBuf};
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -32,6 +33,8 @@ impl fmt::Display for Address {
 /// A socket that listens, and what its door is named for.
 #[derive(Debug)]
 pub struct Listener {
+    /// A Unix socket's file. Before the socket, so that it is dropped, and removed, first.
+    _place: Option<Place>,
     pub socket: OwnedFd,
     pub door: Door,
     pub address: Address,
@@ -96,7 +99,8 @@ pub fn listen_tcp(
                 let _ = sockopt::set_tcp_congestion(&socket, "reno");
             }
             rustix::net::listen(&socket, backlog)?;
-            Ok(Listener { socket, door, address: Address::Tcp(address), is_tls: false })
+            let address = Address::Tcp(address);
+            Ok(Listener { _place: None, socket, door, address, is_tls: false })
         })
         .collect()
 }
@@ -125,40 +129,11 @@ fn local_address(socket: &OwnedFd) -> io::Result<SocketAddr> {
     SocketAddr::try_from(any).map_err(|_| io::Error::other("no IP address"))
 }
 
-/// A Unix socket. One left by a server that is gone is replaced; one that answers is not, nor a file
-/// that is none: connecting to that is refused as well, and it may be somebody's work.
+/// A Unix socket, as [`place::take`] says.
 pub fn listen_unix(path: &Path, door: Door, mode: u32, backlog: i32) -> io::Result<Listener> {
-    let address = SocketAddrUnix::new(path)?;
-    let new_socket = || {
-        rustix::net::socket_with(
-            AddressFamily::UNIX,
-            SocketType::STREAM,
-            SocketFlags::CLOEXEC | SocketFlags::NONBLOCK,
-            None,
-        )
-    };
-    if let Ok(there) = path.symlink_metadata() {
-        if !there.file_type().is_socket() {
-            return Err(io::Error::other(
-                "what is there is no socket, and is left alone: choose another path",
-            ));
-        }
-        let try_it = new_socket()?;
-        match rustix::net::connect(&try_it, &address) {
-            Err(rustix::io::Errno::CONNREFUSED) => std::fs::remove_file(path)?,
-            Ok(()) | Err(rustix::io::Errno::AGAIN) => {
-                return Err(io::ErrorKind::AddrInUse.into());
-            }
-            Err(error) => return Err(error.into()),
-        }
-    }
-    let socket = new_socket()?;
-    rustix::net::bind(&socket, &address)?;
-    if mode != 0 {
-        rustix::fs::chmod(path, Mode::from_raw_mode(mode))?;
-    }
-    rustix::net::listen(&socket, backlog)?;
-    Ok(Listener { socket, door, address: Address::Unix(path.into()), is_tls: false })
+    let (place, socket) = place::take(path, mode, backlog)?;
+    let address = Address::Unix(path.into());
+    Ok(Listener { _place: Some(place), socket, door, address, is_tls: false })
 }
 
 /// A connection that came in: its socket and the names of both ends.

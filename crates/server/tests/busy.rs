@@ -266,8 +266,8 @@ fn a_busy_client_of_memcacheds_door_is_answered_to_the_last_byte_of_a_value() {
 #[test]
 fn busy_clients_are_held_by_a_pause_and_answered_after_it() {
     let mut crowd = Crowd::open();
-    crowd.administrator.ask("CLIENT PAUSE 100 WRITE\r\n", "+OK\r\n");
     let since = Instant::now();
+    crowd.administrator.ask("CLIENT PAUSE 100 WRITE\r\n", "+OK\r\n");
     crowd.subject().send(b"SET paused 1\r\nGET paused\r\n");
     crowd.laps(1, 3);
     crowd.clients[0].expect("+OK\r\n$1\r\n1\r\n");

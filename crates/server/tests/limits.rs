@@ -167,7 +167,8 @@ fn a_request_larger_than_the_budget_is_let_in_alone() {
     client.expect(":9\r\n");
     let mut web = house.client_of(Door::Http);
     web.send(
-        format!("PUT /keys/web HTTP/1.1\r\nHost: localhost\r\nContent-Length: {LARGE}\r\n\r\n").as_bytes(),
+        format!("PUT /keys/web HTTP/1.1\r\nHost: localhost\r\nContent-Length: {LARGE}\r\n\r\n")
+            .as_bytes(),
     );
     web.send(value.as_bytes());
     web.expect("HTTP/1.1 201");

@@ -206,7 +206,9 @@ fn a_long_line_and_a_body_in_chunks_need_no_announced_length() {
     memcached.expect(&found);
     memcached.expect("END\r\n");
     let mut http = house.client_of(Door::Http);
-    http.send(b"PUT /keys/chunks HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\n");
+    http.send(
+        b"PUT /keys/chunks HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\n",
+    );
     for _ in 0..200 {
         http.send(b"1388\r\n");
         http.send(&[b'c'; 5000]);

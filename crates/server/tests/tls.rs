@@ -133,8 +133,12 @@ fn a_refused_upload_is_heard_out() {
     let house = house(&certificates, &["tls-auth-clients no", "proto-max-bulk-len 1mb"]);
     let mut web = connect(&house, certificates.client(false));
     let body = vec![b'x'; 8 << 20];
-    write!(web, "PUT /keys/k HTTP/1.1\r\nHost: localhost\r\nContent-Length: {}\r\n\r\n", body.len())
-        .unwrap();
+    write!(
+        web,
+        "PUT /keys/k HTTP/1.1\r\nHost: localhost\r\nContent-Length: {}\r\n\r\n",
+        body.len()
+    )
+    .unwrap();
     web.write_all(&body).unwrap();
     let mut answer = String::new();
     web.read_to_string(&mut answer).unwrap();

@@ -283,7 +283,11 @@ fn every_reader_of_a_number_reads_the_same() {
     assert_eq!(doors.binary(0x00, &[], "none", "", MISS), 1);
     assert_eq!(doors.binary(0x04, &[], "b", "", NONE), 0);
     // The web.
-    doors.http("PUT /keys/w HTTP/1.1\r\nHost: localhost\r\nContent-Length: 3\r\n\r\nweb", "201", NONE);
+    doors.http(
+        "PUT /keys/w HTTP/1.1\r\nHost: localhost\r\nContent-Length: 3\r\n\r\nweb",
+        "201",
+        NONE,
+    );
     doors.http("GET /keys/w HTTP/1.1\r\nHost: localhost\r\n\r\n", "200", HIT);
     doors.http("GET /keys/none HTTP/1.1\r\nHost: localhost\r\n\r\n", "404", MISS);
     // Datagrams, the first with two requests.

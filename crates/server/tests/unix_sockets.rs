@@ -34,10 +34,13 @@ fn sleeps() -> u64 {
     of_server.expect("a serving thread")
 }
 
-/// The thread was woken for every request, and again when its client had read the reply.
+/// The thread was woken for every request, and again when its client had read the reply. Ticks and other
+/// threads' mail come on top, the more of them the longer the machine takes for it: where it is busy with
+/// something else one quiet try of several is enough, since two wakes a request would show in each.
 #[test]
 fn nobody_is_woken_when_a_reply_has_been_read() {
     const REQUESTS: u64 = 50;
+    const TRIES: usize = 10;
     let (_alone, _house, mut client) = house("woken");
     let mut ask = || {
         client.write_all(b"PING\r\n").unwrap();
@@ -49,12 +52,13 @@ fn nobody_is_woken_when_a_reply_has_been_read() {
         std::thread::sleep(Duration::from_millis(5));
     };
     ask();
-    let before = sleeps();
-    (0..REQUESTS).for_each(|_| ask());
-    let slept = sleeps() - before;
-    // Ticks and other threads' mail come on top.
+    let mut tries = (0..TRIES).map(|_| {
+        let before = sleeps();
+        (0..REQUESTS).for_each(|_| ask());
+        sleeps() - before
+    });
     let expected = REQUESTS..REQUESTS * 3 / 2;
-    assert!(expected.contains(&slept), "slept {slept} times for {REQUESTS} requests");
+    assert!(tries.any(|slept| expected.contains(&slept)), "never slept {expected:?} times");
 }
 
 /// The descriptor is not watched for room until there was none.

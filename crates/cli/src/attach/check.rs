@@ -6,7 +6,8 @@
 //! may go on doing so: what changes during the check is looked at again, and the sums are compared
 //! only if nothing changed.
 
-use super::{Place, fail, top};
+use super::{Place, top};
+use crate::output::{self, fail, note};
 use clap::Args;
 use dolium_attach::{Error, Found, Kind, Store};
 use std::collections::HashSet;
@@ -38,44 +39,50 @@ struct Tally {
 }
 
 pub fn run(arguments: &Arguments) -> ExitCode {
-    match arguments.place.attach().and_then(|store| check(&store, arguments.quiet)) {
+    let said = |error: Error| error.to_string();
+    let checked = arguments.place.attach().map_err(said);
+    match checked.and_then(|store| check(&store, arguments.quiet)) {
         Ok(0) => ExitCode::SUCCESS,
         Ok(faults) => fail(&format!("{faults} faults were found")),
-        Err(error) => fail(&error.to_string()),
+        Err(text) => fail(&text),
     }
 }
 
-fn check(store: &Store, is_quiet: bool) -> Result<u64, Error> {
+fn check(store: &Store, is_quiet: bool) -> Result<u64, String> {
+    let said = |error: Error| error.to_string();
+    // Whoever has read enough has left the verdict to the exit status, so the check goes on.
+    let say = |line: String| match is_quiet {
+        true => Ok(()),
+        false => output::write(format!("{line}\n").as_bytes()).map(drop),
+    };
     let mut faults = 0;
-    if !is_quiet {
-        let counters = store.counters();
-        let (committed, limit) = (top::bytes(counters.committed), top::bytes(counters.limit));
-        println!("arena   {committed} of {limit} committed");
-    }
+    let counters = store.counters();
+    let (committed, limit) = (top::bytes(counters.committed), top::bytes(counters.limit));
+    say(format!("arena   {committed} of {limit} committed"))?;
     for number in 0..store.reader().databases() {
-        let db = store.db(number)?;
+        let db = store.db(number).map_err(said)?;
         let mut tally = Tally::default();
         for _ in 0..ROUNDS_MAX {
-            tally = look_through(&db)?;
+            tally = look_through(&db).map_err(said)?;
             if tally.is_still {
                 break;
             }
         }
         for fault in &tally.faults {
-            eprintln!("db{number}: {fault}");
+            note(format_args!("db{number}: {fault}"));
         }
         faults += tally.faults.len() as u64;
-        if !is_quiet && (tally.keys > 0 || !tally.faults.is_empty()) {
+        if tally.keys > 0 || !tally.faults.is_empty() {
             let Tally { keys, with_deadline, value_bytes, is_still, .. } = &tally;
             let moving = if *is_still { "" } else { ", sums not compared: it was being changed" };
             let size = top::bytes(*value_bytes);
-            println!(
+            say(format!(
                 "db{number:<5} {keys} keys, {with_deadline} with a deadline, {size} of values{moving}"
-            );
+            ))?;
         }
     }
-    if faults == 0 && !is_quiet {
-        println!("all holds together");
+    if faults == 0 {
+        say("all holds together".into())?;
     }
     Ok(faults)
 }

@@ -1,6 +1,7 @@
 //! `dolium top`: what a server does, read from its memory once a second without asking it.
 
-use super::{Place, fail, wants_colour};
+use super::{Place, wants_colour};
+use crate::output::{self, Reader, fail};
 use clap::Args;
 use dolium_attach::{Counters, Histogram, Store};
 use std::fmt::Write as _;
@@ -10,13 +11,23 @@ use std::time::{Duration, Instant};
 #[derive(Args, Debug)]
 pub struct Arguments {
     /// Seconds between two looks
-    #[arg(short, long, default_value_t = 1.0)]
-    interval: f64,
+    #[arg(short, long, default_value = "1", value_parser = seconds)]
+    interval: Duration,
     /// How many times to look; without it, until interrupted
     #[arg(short, long)]
     count: Option<u64>,
     #[command(flatten)]
     place: Place,
+}
+
+/// At most ten looks a second, and one an hour at least.
+fn seconds(text: &str) -> Result<Duration, String> {
+    let seconds: f64 = text.parse().map_err(|_| "a number of seconds is needed".to_string())?;
+    // What is no number at all passes a clamp.
+    if seconds.is_nan() {
+        return Err("a number of seconds is needed".into());
+    }
+    Ok(Duration::from_secs_f64(seconds.clamp(0.1, 3600.0)))
 }
 
 struct Look {
@@ -36,32 +47,26 @@ pub fn run(arguments: &Arguments) -> ExitCode {
         Ok(store) => store,
         Err(error) => return fail(&error.to_string()),
     };
-    let interval = Duration::from_secs_f64(arguments.interval.clamp(0.1, 3600.0));
     let clears = wants_colour() && arguments.count != Some(1);
     let mut before = Look::at(&store);
     let mut left = arguments.count.unwrap_or(u64::MAX);
     while left > 0 {
         left -= 1;
-        std::thread::sleep(interval);
+        std::thread::sleep(arguments.interval);
         let now = Look::at(&store);
-        let page = page(&store, &before, &now);
+        let mut page = page(&store, &before, &now);
         if clears {
             // Home, the page, and nothing below it: no flicker as with a cleared screen.
-            print!("\x1b[H{}\x1b[J", page.replace('\n', "\x1b[K\n"));
-        } else {
-            print!("{page}");
+            page = format!("\x1b[H{}\x1b[J", page.replace('\n', "\x1b[K\n"));
         }
-        if std::io::Write::flush(&mut std::io::stdout()).is_err() {
-            return ExitCode::SUCCESS;
+        match output::write(page.as_bytes()) {
+            Ok(Reader::Listens) => {}
+            Ok(Reader::HasGone) => break,
+            Err(text) => return fail(&text),
         }
         before = now;
     }
     ExitCode::SUCCESS
-}
-
-/// Is there a process of this number? The memory stays readable when its server is gone.
-fn is_running(pid: u64) -> bool {
-    std::path::Path::new(&format!("/proc/{pid}")).exists()
 }
 
 fn page(store: &Store, before: &Look, now: &Look) -> String {
@@ -69,7 +74,7 @@ fn page(store: &Store, before: &Look, now: &Look) -> String {
     let rate = |new: u64, old: u64| amount(new.saturating_sub(old) as f64 / seconds);
     let mut page = String::new();
     let pid = match store.server_pid() {
-        Some(pid) if !is_running(pid) => {
+        Some(_) if !store.is_served() => {
             "  its server is gone: these are the last figures".to_string()
         }
         Some(pid) => format!("  server {pid}"),
@@ -146,6 +151,17 @@ pub fn time(nanos: u64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// NaN passed the clamp, and no duration is made of it.
+    #[test]
+    fn an_interval_is_a_number() {
+        assert_eq!(seconds("0.5"), Ok(Duration::from_millis(500)));
+        assert_eq!(seconds("-7"), Ok(Duration::from_millis(100)));
+        assert_eq!(seconds("inf"), Ok(Duration::from_secs(3600)));
+        for text in ["nan", "-NaN", "", "soon"] {
+            assert!(seconds(text).is_err(), "{text}");
+        }
+    }
 
     #[test]
     fn numbers_stay_short_and_keep_their_unit() {

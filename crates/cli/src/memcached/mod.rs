@@ -18,10 +18,10 @@ mod secured;
 mod words;
 
 use crate::heap::HEAP;
+use crate::output::{self, note};
 use dolium_server::memcached::accounts::Accounts;
 use dolium_server::{Running, StartFailure, read_config};
 use options::Options;
-use std::io::Write;
 use std::process::ExitCode;
 
 /// As in sysexits.h, which Memcached follows.
@@ -53,8 +53,7 @@ pub fn run(words: &[String]) -> ExitCode {
     let options = match words::parse(words) {
         Ok(words::Asked::Serve(options)) => *options,
         Ok(words::Asked::Show(text)) => {
-            print!("{text}");
-            return ExitCode::SUCCESS;
+            return output::finish(text.as_bytes());
         }
         Err(refused) => return say(&refused),
     };
@@ -65,16 +64,16 @@ pub fn run(words: &[String]) -> ExitCode {
 }
 
 fn say(refused: &Refused) -> ExitCode {
-    eprintln!("{}", refused.sentence);
+    note(&refused.sentence);
     ExitCode::from(refused.code)
 }
 
 fn serve(words: &[String], mut options: Options) -> Result<(), Refused> {
     for notice in &options.notices {
-        eprintln!("{notice}");
+        note(notice);
     }
     if options.daemon && !process::is_daemon() {
-        return process::become_daemon(words);
+        return process::become_daemon(words, &options);
     }
     process::prepare(&options)?;
     options.setup.accounts = accounts(&options)?;
@@ -100,8 +99,7 @@ fn serve(words: &[String], mut options: Options) -> Result<(), Refused> {
     running.wait();
     match running.keep_items() {
         Ok(Some(items)) => {
-            // As with signals, the terminal may be gone.
-            let _ = writeln!(std::io::stderr(), "{items} items are kept for the next start");
+            note(format_args!("{items} items are kept for the next start"));
         }
         Ok(None) => {}
         Err(error) => return Err(Refused::plain(format!("the items could not be kept: {error}"))),
@@ -142,8 +140,7 @@ fn stop_on_signals(running: &Running) -> std::io::Result<()> {
                 }
             }
             _ => {
-                // The terminal may be gone.
-                let _ = writeln!(std::io::stderr(), "Signal handled: {signal}.");
+                note(format_args!("Signal handled: {signal}."));
                 server.memcached.keep.store(signal == "SIGUSR1", Relaxed);
                 server.stop();
             }

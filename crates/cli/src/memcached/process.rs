@@ -2,10 +2,12 @@
 
 use super::options::Options;
 use super::{NO_USER, Refused};
+use crate::output::note;
 use rustix::mm::MlockAllFlags;
 use rustix::process::{Gid, Resource, Rlimit, Uid, getrlimit, setrlimit};
 use std::path::Path;
 use std::process::{Command, Stdio};
+use std::sync::atomic::Ordering::Relaxed;
 
 /// Set for the process that runs in the background.
 const DAEMON_MARK: &str = "DOLIUM_MEMCACHED_DAEMON";
@@ -16,13 +18,13 @@ pub fn is_daemon() -> bool {
 
 /// Starts the same command line in the background. A second process instead of a fork: threads and
 /// locks of this one are none of its business.
-pub fn become_daemon(words: &[String]) -> Result<(), Refused> {
+pub fn become_daemon(words: &[String], options: &Options) -> Result<(), Refused> {
     let failed = |error: std::io::Error| Refused::system(format!("failed to daemonize: {error}"));
     let program = std::env::current_exe().map_err(failed)?;
     let mut command = Command::new(program);
     command.arg("memcached").args(words).env(DAEMON_MARK, "1");
     command.stdin(Stdio::null()).stdout(Stdio::null());
-    if !words.iter().any(|word| word.starts_with("-v") || word == "--verbose") {
+    if options.setup.live.verbosity.load(Relaxed) == 0 {
         command.stderr(Stdio::null());
     }
     command.spawn().map_err(failed)?;
@@ -37,7 +39,13 @@ pub fn prepare(options: &Options) -> Result<(), Refused> {
     if options.core_files {
         allow_core_files()?;
     }
-    change_user(options.user.as_deref())
+    change_user(options.user.as_deref())?;
+    // As Memcached: no folder is kept from being unmounted, unless it may have to take a core file. All
+    // relative paths are from there, too.
+    if is_daemon() && !options.core_files {
+        std::env::set_current_dir("/").map_err(|e| Refused::system(format!("chdir: {e}")))?;
+    }
+    Ok(())
 }
 
 /// Keeps what is touched from being swapped out; when the server has started, and page by page. The
@@ -46,7 +54,7 @@ pub fn prepare(options: &Options) -> Result<(), Refused> {
 pub fn lock_memory() {
     let flags = MlockAllFlags::CURRENT | MlockAllFlags::FUTURE | MlockAllFlags::ONFAULT;
     if let Err(error) = rustix::mm::mlockall(flags) {
-        eprintln!("warning: -k invalid, mlockall() failed: {error}");
+        note(format_args!("warning: -k invalid, mlockall() failed: {error}"));
     }
 }
 
@@ -98,9 +106,11 @@ fn account(name: &str) -> Option<(Uid, Gid)> {
 /// Failure is told and is no reason not to serve, as in Memcached.
 pub fn write_pid(path: &Path) {
     let pid = std::process::id();
-    let beside = path.with_extension("tmp");
+    // Behind the whole name: those of two servers may differ in what follows the last dot.
+    let mut beside = path.as_os_str().to_owned();
+    beside.push(".tmp");
     let written = std::fs::write(&beside, format!("{pid}\n"));
     if let Err(error) = written.and_then(|()| std::fs::rename(&beside, path)) {
-        eprintln!("Could not write the pid file {}: {error}", path.display());
+        note(format_args!("Could not write the pid file {}: {error}", path.display()));
     }
 }

@@ -173,7 +173,7 @@ fn memcached(
 
 /// `GET /keys/KEY` on a connection that stays open.
 fn http(stream: &mut BufReader<TcpStream>, key: &str, out: &mut Vec<u8>) -> std::io::Result<()> {
-    let request = format!("GET /keys/{key} HTTP/1.1\r\nHost: tour\r\n\r\n");
+    let request = format!("GET /keys/{key} HTTP/1.1\r\nHost: localhost\r\n\r\n");
     stream.get_mut().write_all(request.as_bytes())?;
     let status = line(stream)?;
     let mut length = 0;

@@ -3,6 +3,7 @@
 use super::{KEYS, VALUE_BYTES};
 use dolium_attach::{Socket, Store};
 use dolium_lab::stores::free_port;
+use rustix::process::Signal;
 use std::io::Write;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
@@ -13,6 +14,23 @@ use std::time::{Duration, Instant};
 
 const START_WAIT: Duration = Duration::from_secs(20);
 const PIPELINE: usize = 500;
+/// Tells the tour's server which process it is to end with.
+const TOUR: &str = "DOLIUM_TOUR";
+
+/// A server that a tour has started ends with it, even if the tour is killed; any other is left alone.
+///
+/// The signal comes when the thread that started the server ends, not its process: in the tour that is
+/// the main thread, which is there until the end.
+pub fn end_with_it() {
+    let Some(tour) = std::env::var(TOUR).ok().and_then(|pid| pid.parse().ok()) else { return };
+    // Without it the server stays when its tour is killed, and serves the tour all the same.
+    let _ = rustix::process::set_parent_process_death_signal(Some(Signal::TERM));
+    // It may have been killed before that.
+    let parent = rustix::process::getppid().map(|pid| pid.as_raw_pid());
+    if parent != Some(tour) {
+        std::process::exit(1);
+    }
+}
 
 /// A server that nobody else knows of.
 pub struct Private {
@@ -64,7 +82,7 @@ impl Private {
         command.args(["--bind", "127.0.0.1", "--save", "", "--maxmemory", "256mb"]);
         command.arg("--unixsocket").arg(folder.join("redis"));
         command.arg("--attach-socket").arg(folder.join("attach"));
-        command.arg("--dir").arg(&folder);
+        command.arg("--dir").arg(&folder).env(TOUR, std::process::id().to_string());
         let log = std::fs::File::create(folder.join("log")).map_err(|e| said("a log", e))?;
         command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(log);
         let child = command.spawn().map_err(|e| said("starting a server", e));

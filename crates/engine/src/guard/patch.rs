@@ -78,9 +78,9 @@ mod tests {
     use super::*;
     use crate::engine::{Engine, EngineOptions};
     use crate::session::Session;
+    use crate::sync::atomics::{AtomicBool, AtomicU64, Ordering};
     use std::collections::HashMap;
     use std::sync::Arc;
-    use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
     const DB: Db = Db(0);
 
@@ -129,7 +129,7 @@ mod tests {
             let engine = Engine::create(EngineOptions::default()).unwrap();
             let session = engine.session().unwrap();
             let key = listed(&engine, &session, b"list", len);
-            let (is_over, reads) = (&AtomicBool::new(false), &AtomicUsize::new(0));
+            let (is_over, reads) = (&AtomicBool::new(false), &AtomicU64::new(0));
             let first = session.peek(DB, &key, 1).unwrap().unique;
             let mut written = HashMap::from([(first, 0)]);
             let seen: Vec<(u64, u8)> = std::thread::scope(|scope| {

@@ -30,6 +30,9 @@ const ITEMS_ABOVE_LIMIT: usize = 64;
 const ROUNDS_MAX: usize = 4_000;
 /// Of these, the first that try to do without eviction.
 const ROUNDS_WITHOUT_LOSS: usize = 8;
+/// Rounds that come to nothing before one command gives up, and the turns it waits after each.
+const FRUITLESS_ROUNDS_MAX: usize = 4;
+const FRUITLESS_TURNS: usize = 50;
 /// How often one command waits for what others are moving, and for how many turns: ten milliseconds
 /// or so, where moving a megabyte takes one.
 const WAITS_MAX: usize = 8;
@@ -139,6 +142,7 @@ impl Session {
         };
         let mut waits = 0..WAITS_MAX;
         let mut busy_turns = 0..BUSY_TURNS_MAX;
+        let mut fruitless = 0..FRUITLESS_ROUNDS_MAX;
         for round in 0..ROUNDS_MAX {
             if self.has_room(bytes) {
                 return Ok(());
@@ -183,7 +187,11 @@ impl Session {
             }
             let gained = self.compact_for(bytes, now);
             if evicted == 0 && !gained {
-                break;
+                // Others may hold the locks of all that could go, or have just taken what went.
+                if fruitless.next().is_none() {
+                    break;
+                }
+                (0..FRUITLESS_TURNS).for_each(|_| yield_turn());
             }
         }
         // Of a limit that was lowered by much, each writer drives out a part, and takes less than that.

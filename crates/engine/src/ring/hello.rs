@@ -49,6 +49,8 @@ pub enum Refusal {
     TooMany = 3,
     /// The server could not make the ring.
     NoMemory = 4,
+    /// As many processes are attached as the server has rings for.
+    TooManyAttached = 5,
 }
 
 impl std::fmt::Display for Refusal {
@@ -63,6 +65,10 @@ impl std::fmt::Display for Refusal {
                  only the server's own user and root may"
             }
             Refusal::TooMany => "the server has no room for another client (see maxclients)",
+            Refusal::TooManyAttached => {
+                "256 processes are attached to the server already, and it has no more rings: let one \
+                 of them detach, attach before forking (children may read), or use a socket"
+            }
             Refusal::NoMemory => "the server could not make a ring for this client",
         })
     }
@@ -110,6 +116,7 @@ impl Welcome {
             2 => Welcome::Refused(Refusal::Permission),
             3 => Welcome::Refused(Refusal::TooMany),
             4 => Welcome::Refused(Refusal::NoMemory),
+            5 => Welcome::Refused(Refusal::TooManyAttached),
             _ => Welcome::Refused(Refusal::Version),
         })
     }
@@ -133,7 +140,13 @@ mod tests {
 
     #[test]
     fn a_welcome_survives_the_wire() {
-        let refused = [Refusal::Version, Refusal::Permission, Refusal::TooMany, Refusal::NoMemory];
+        let refused = [
+            Refusal::Version,
+            Refusal::Permission,
+            Refusal::TooMany,
+            Refusal::NoMemory,
+            Refusal::TooManyAttached,
+        ];
         let all = refused.map(Welcome::Refused);
         for welcome in all.into_iter().chain([Welcome::Come { server_pid: 77 }]) {
             assert_eq!(Welcome::decode(&welcome.encode()), Some(welcome));

@@ -2,9 +2,13 @@
 //!
 //! Whoever may connect to the socket may attach, and to attach is to read everything. The socket's
 //! mode says who that is: the server's own user, unless `attach-socket-perm` says more.
+//!
+//! Who has connected says hello first. Many are heard at once (`knocker`): one that connects and
+//! says nothing holds nobody up.
 
+use super::knocker::{Heard, Knocker};
 use super::port::Port;
-use crate::limits::{ATTACH_HELLO_WAIT_MS, ATTACH_STOP_LOOK_MS, ATTACHED_MAX};
+use crate::limits::{ATTACH_STOP_LOOK_MS, ATTACHED_MAX, DESCRIPTORS_RESERVED};
 use crate::listener::{self, Address, Door, Listener};
 use crate::mailbox::Mail;
 use crate::server::Server;
@@ -13,9 +17,7 @@ use dolium_engine::ring::RingMemory;
 use dolium_engine::ring::hello::{self, HELLO_BYTES, Refusal, Welcome};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
-use rustix::net::{
-    RecvFlags, SendAncillaryBuffer, SendAncillaryMessage, SendFlags, SocketFlags, sockopt,
-};
+use rustix::net::{SendAncillaryBuffer, SendAncillaryMessage, SendFlags, SocketFlags, sockopt};
 use std::io::{self, IoSlice};
 use std::mem::MaybeUninit;
 use std::os::fd::{AsFd, OwnedFd};
@@ -23,6 +25,10 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::time::{Duration, Instant};
+
+/// How many are heard at once: half of the descriptors that are reserved for other things than clients.
+/// Who comes when so many are silent waits until one of them has had its time.
+const KNOCKERS_MAX: usize = (DESCRIPTORS_RESERVED / 2) as usize;
 
 /// The attach socket, open.
 pub struct AttachDoor {
@@ -73,17 +79,27 @@ impl AttachDoor {
 
     /// Lets clients in until the server stops.
     pub fn run(mut self, server: &Server) {
-        let look = Timespec { tv_sec: 0, tv_nsec: ATTACH_STOP_LOOK_MS * 1_000_000 };
+        let mut knockers: Vec<Knocker> = Vec::new();
         let mut is_short = false;
         while !server.is_stopping() {
-            let mut fds = [PollFd::new(&self.listener.socket, PollFlags::IN)];
-            if poll(&mut fds, Some(&look)) != Ok(1) {
+            let mut fds: Vec<PollFd<'_>> =
+                knockers.iter().map(|one| PollFd::new(one.socket(), PollFlags::IN)).collect();
+            if knockers.len() < KNOCKERS_MAX {
+                fds.push(PollFd::new(&self.listener.socket, PollFlags::IN));
+            }
+            let wait = until_next_look(&knockers);
+            // Interrupted: nobody is ready, and the next look is soon.
+            let _ = poll(&mut fds, Some(&wait));
+            let is_ready: Vec<bool> = fds.iter().map(|fd| !fd.revents().is_empty()).collect();
+            let somebody_knocks = is_ready.get(knockers.len()).is_some_and(|ready| *ready);
+            self.hear(server, &mut knockers, &is_ready);
+            if !somebody_knocks {
                 continue;
             }
             match rustix::net::accept_with(&self.listener.socket, SocketFlags::CLOEXEC) {
                 Ok(socket) => {
                     is_short = false;
-                    self.admit(server, socket);
+                    knockers.push(Knocker::new(socket));
                 }
                 // Who knocked has gone again.
                 Err(Errno::AGAIN | Errno::INTR | Errno::CONNABORTED) => {}
@@ -94,23 +110,38 @@ impl AttachDoor {
                         tracing::warn!(%error, "nobody can attach for a moment");
                     }
                     is_short = true;
-                    std::thread::sleep(Duration::from_nanos(look.tv_nsec as u64));
+                    std::thread::sleep(Duration::from_millis(ATTACH_STOP_LOOK_MS as u64));
                 }
             }
         }
     }
 
-    fn admit(&mut self, server: &Server, socket: OwnedFd) {
-        if let Err(error) = self.introduce(server, socket) {
-            tracing::debug!(%error, "a client that wanted to attach went away again");
+    /// Hears those that have said something, and sends away those that have had their time.
+    fn hear(&mut self, server: &Server, knockers: &mut Vec<Knocker>, is_ready: &[bool]) {
+        let mut still = Vec::with_capacity(knockers.len() + 1);
+        for (mut one, is_ready) in knockers.drain(..).zip(is_ready) {
+            match if *is_ready { one.hear() } else { one.wait() } {
+                Heard::NotYet => still.push(one),
+                Heard::Hello(bytes) => self.admit(server, one.into_socket(), &bytes),
+                Heard::Nothing(error) => went_away(&error),
+            }
+        }
+        *knockers = still;
+    }
+
+    fn admit(&mut self, server: &Server, socket: OwnedFd, hello: &[u8; HELLO_BYTES]) {
+        if let Err(error) = self.introduce(server, socket, hello) {
+            went_away(&error);
         }
     }
 
-    fn introduce(&mut self, server: &Server, socket: OwnedFd) -> io::Result<()> {
-        let wait = Duration::from_millis(ATTACH_HELLO_WAIT_MS);
-        sockopt::set_socket_timeout(&socket, sockopt::Timeout::Send, Some(wait))?;
-        let bytes = hear_hello(&socket, wait)?;
-        let Some(hello) = hello::check_hello(&bytes) else {
+    fn introduce(
+        &mut self,
+        server: &Server,
+        socket: OwnedFd,
+        bytes: &[u8; HELLO_BYTES],
+    ) -> io::Result<()> {
+        let Some(hello) = hello::check_hello(bytes) else {
             return Err(io::Error::new(io::ErrorKind::InvalidData, "not a hello"));
         };
         let peer = sockopt::socket_peercred(&socket)?;
@@ -119,7 +150,9 @@ impl AttachDoor {
             Some(why)
         } else if !self.may_attach(peer.uid) {
             Some(Refusal::Permission)
-        } else if self.attached.load(Relaxed) >= ATTACHED_MAX || !server.clients.admit(most) {
+        } else if self.attached.load(Relaxed) >= ATTACHED_MAX {
+            Some(Refusal::TooManyAttached)
+        } else if !server.clients.admit(most) {
             Some(Refusal::TooMany)
         } else {
             None
@@ -141,7 +174,7 @@ impl AttachDoor {
         // Before the client knows of the ring: from its first request on it finds it listened to.
         let welcome = Welcome::Come { server_pid: u64::from(std::process::id()) };
         let sent = rustix::io::dup(&socket).map_err(io::Error::from).and_then(|own| {
-            let port = Port::new(own, memory, self.attached.clone());
+            let port = Port::new(own, memory, peer.pid.as_raw_pid(), self.attached.clone());
             say(&socket, welcome, &[arena.as_fd(), ring.as_fd()])?;
             Ok(port)
         });
@@ -166,27 +199,17 @@ impl AttachDoor {
     }
 }
 
-/// Takes in a hello, for which all of its bytes have `wait` together: were it for each of them, one
-/// client that sends them singly would keep all others before the door for seconds.
-fn hear_hello(socket: &OwnedFd, wait: Duration) -> io::Result<[u8; HELLO_BYTES]> {
-    let deadline = Instant::now() + wait;
-    let mut bytes = [0; HELLO_BYTES];
-    let mut filled = 0;
-    while filled < HELLO_BYTES {
-        let left = deadline.saturating_duration_since(Instant::now());
-        if left.is_zero() {
-            return Err(io::ErrorKind::TimedOut.into());
-        }
-        sockopt::set_socket_timeout(socket, sockopt::Timeout::Recv, Some(left))?;
-        match rustix::net::recv(socket, &mut bytes[filled..], RecvFlags::empty()) {
-            Ok((0, _)) => return Err(io::ErrorKind::UnexpectedEof.into()),
-            Ok((n, _)) => filled += n,
-            // Out of time, or about to be: the deadline says which.
-            Err(Errno::AGAIN | Errno::INTR) => {}
-            Err(error) => return Err(error.into()),
-        }
-    }
-    Ok(bytes)
+/// How long to wait for somebody to speak: until the first has had its time, or until it is to be
+/// seen whether the server stops.
+fn until_next_look(knockers: &[Knocker]) -> Timespec {
+    let now = Instant::now();
+    let ends = knockers.iter().map(|one| one.until().saturating_duration_since(now));
+    let wait = ends.fold(Duration::from_millis(ATTACH_STOP_LOOK_MS as u64), Duration::min);
+    Timespec { tv_sec: wait.as_secs() as i64, tv_nsec: i64::from(wait.subsec_nanos()) }
+}
+
+fn went_away(error: &io::Error) {
+    tracing::debug!(%error, "a client that wanted to attach went away again");
 }
 
 fn say(socket: &OwnedFd, welcome: Welcome, fds: &[std::os::fd::BorrowedFd<'_>]) -> io::Result<()> {
@@ -207,28 +230,11 @@ fn say(socket: &OwnedFd, welcome: Welcome, fds: &[std::os::fd::BorrowedFd<'_>]) 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use rustix::net::{AddressFamily, SocketType, socketpair};
 
-    /// Each byte had the whole time for itself, and meanwhile nobody else came in.
+    /// The engine has the sentence, and the server the number.
     #[test]
-    fn a_hello_in_single_bytes_has_no_more_time_than_one_in_a_piece() {
-        let (family, kind) = (AddressFamily::UNIX, SocketType::STREAM);
-        let (ours, theirs) = socketpair(family, kind, SocketFlags::CLOEXEC, None).unwrap();
-        let wait = Duration::from_millis(100);
-        std::thread::scope(|scope| {
-            scope.spawn(|| {
-                for byte in hello::hello() {
-                    std::thread::sleep(wait / 4);
-                    if rustix::net::send(&theirs, &[byte], SendFlags::NOSIGNAL).is_err() {
-                        break;
-                    }
-                }
-            });
-            let heard = hear_hello(&ours, wait);
-            assert_eq!(heard.unwrap_err().kind(), io::ErrorKind::TimedOut);
-        });
-        let (ours, theirs) = socketpair(family, kind, SocketFlags::CLOEXEC, None).unwrap();
-        rustix::net::send(&theirs, &hello::hello(), SendFlags::NOSIGNAL).unwrap();
-        assert_eq!(hear_hello(&ours, Duration::from_secs(20)).unwrap(), hello::hello());
+    fn the_refusal_names_the_limit() {
+        let said = Refusal::TooManyAttached.to_string();
+        assert!(said.starts_with(&format!("{ATTACHED_MAX} processes")), "{said}");
     }
 }

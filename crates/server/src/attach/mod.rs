@@ -1,7 +1,8 @@
 //! Local processes attach here: they get the arena to read, and a ring for everything else.
 //!
 //! ```text
-//!   door      the attach socket: hello, permission, a ring of its own for each client, descriptors
+//!   door      the attach socket: permission, a ring of its own for each client, descriptors
+//!   knocker   who has connected and not said hello yet
 //!   port      the ring as an event loop sees it: bytes in, bytes out, a doorbell
 //!   publish   counters and latencies, put into the arena for them to read
 //! ```
@@ -11,6 +12,7 @@
 //! closed socket, which ends its connection as every other's.
 
 mod door;
+mod knocker;
 mod port;
 pub mod publish;
 

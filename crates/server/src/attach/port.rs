@@ -23,19 +23,21 @@ pub struct Port {
     /// A send found no room, and none has come up whole since.
     is_blocked: bool,
     is_gone: bool,
+    /// The client's process, for the log.
+    pid: i32,
     /// All ports there are, this one among them.
     count: Arc<AtomicUsize>,
 }
 
 impl Port {
     /// Counts itself in `count` while it lives.
-    pub fn new(socket: OwnedFd, memory: RingMemory, count: Arc<AtomicUsize>) -> Port {
+    pub fn new(socket: OwnedFd, memory: RingMemory, pid: i32, count: Arc<AtomicUsize>) -> Port {
         count.fetch_add(1, Relaxed);
         let mut end = RingEnd::server(memory, &RingPlan::STANDARD);
         // The client has not got the ring yet: from its first request on it rings.
         let fresh = end.await_data(false);
         debug_assert_eq!(fresh, Ok(true));
-        Port { socket, end, is_blocked: false, is_gone: false, count }
+        Port { socket, end, is_blocked: false, is_gone: false, pid, count }
     }
 
     /// Takes the bells that have rung off the socket, all that it has room for, or notices its end.
@@ -88,20 +90,8 @@ impl Port {
             let _ = rustix::net::send(&self.socket, &[1], flags);
         }
     }
-}
 
-impl Drop for Port {
-    fn drop(&mut self) {
-        self.count.fetch_sub(1, Relaxed);
-    }
-}
-
-impl RingPort for Port {
-    fn doorbell(&self) -> BorrowedFd<'_> {
-        self.socket.as_fd()
-    }
-
-    fn receive(&mut self, into: &mut [u8]) -> io::Result<usize> {
+    fn take_in(&mut self, into: &mut [u8]) -> io::Result<usize> {
         self.hear();
         if !self.is_blocked {
             self.end.awake();
@@ -125,7 +115,7 @@ impl RingPort for Port {
         Err(io::ErrorKind::WouldBlock.into())
     }
 
-    fn send(&mut self, bytes: &[u8]) -> io::Result<usize> {
+    fn give_out(&mut self, bytes: &[u8]) -> io::Result<usize> {
         // It may be many times that a client makes room without having something to say. Bells that
         // nobody takes off fill the socket, and the one that does not fit is the one that counts.
         if self.is_blocked {
@@ -152,6 +142,38 @@ impl RingPort for Port {
         }
         Ok(sent)
     }
+
+    /// The loop closes the connection of a client that has spoiled its ring as that of one which has
+    /// gone; the log says which it was.
+    fn note_fault<T>(&self, outcome: io::Result<T>) -> io::Result<T> {
+        outcome.inspect_err(|error| {
+            if error.kind() == io::ErrorKind::InvalidData {
+                tracing::info!(pid = self.pid, %error, "closed: an attached process has spoiled its ring");
+            }
+        })
+    }
+}
+
+impl Drop for Port {
+    fn drop(&mut self) {
+        self.count.fetch_sub(1, Relaxed);
+    }
+}
+
+impl RingPort for Port {
+    fn doorbell(&self) -> BorrowedFd<'_> {
+        self.socket.as_fd()
+    }
+
+    fn receive(&mut self, into: &mut [u8]) -> io::Result<usize> {
+        let received = self.take_in(into);
+        self.note_fault(received)
+    }
+
+    fn send(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let sent = self.give_out(bytes);
+        self.note_fault(sent)
+    }
 }
 
 fn fault(fault: RingFault) -> io::Error {
@@ -172,7 +194,7 @@ mod tests {
         let (family, kind) = (AddressFamily::UNIX, SocketType::STREAM);
         let (ours, theirs) = socketpair(family, kind, SocketFlags::empty(), None).unwrap();
         let (memory, shared) = RingMemory::create().unwrap();
-        let mut port = Port::new(ours, memory, Arc::default());
+        let mut port = Port::new(ours, memory, 1, Arc::default());
         let mut client = RingEnd::client(RingMemory::open(shared).unwrap(), &RingPlan::STANDARD);
         let reply = vec![b'r'; dolium_engine::ring::REPLY_BYTES + 10];
         let sent = port.send(&reply).unwrap();

@@ -5,6 +5,7 @@ use crate::clients::Token;
 use crate::connection::{Closing, Hold, Sent};
 use crate::limits::{LARGE_REQUEST_STALL_MS, SHUTDOWN_DRAIN_MS};
 use crate::mailbox::{Mail, Message};
+use crate::transport::Transport;
 use dolium_commands::redis::message::{to_channel, to_pattern};
 use std::sync::atomic::Ordering::Relaxed;
 
@@ -99,7 +100,10 @@ impl Reactor {
                 self.count_buffers(token);
             }
             let Some(connection) = self.slab.get(token) else { continue };
-            let may_idle = connection.client.subscriptions() > 0
+            // `timeout` is for peers that may be gone without a word, which a local process cannot be; and a
+            // program that attaches once for all of its life asks seldom, and has no way to connect anew.
+            let may_idle = matches!(connection.transport, Transport::Ring(_))
+                || connection.client.subscriptions() > 0
                 || matches!(connection.hold, Hold::Pause | Hold::Wait | Hold::Feed | Hold::Budget);
             if timeout_ms != 0 && idle > timeout_ms && !may_idle {
                 self.server.memcached.counts.idle_kicks.fetch_add(1, Relaxed);

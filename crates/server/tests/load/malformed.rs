@@ -11,9 +11,9 @@ use std::time::Duration;
 /// How long a broken request waits for an answer that may never come.
 const LISTEN: Duration = Duration::from_millis(5);
 
-/// One connection and what it sends.
-pub fn visit(address: SocketAddr, random: &mut Random) {
-    let Ok(mut socket) = TcpStream::connect(address) else { return };
+/// One connection and what it sends. False: there was none, for the server took no more.
+pub fn visit(address: SocketAddr, random: &mut Random) -> bool {
+    let Ok(mut socket) = TcpStream::connect(address) else { return false };
     let mut bytes = Vec::new();
     for _ in 0..1 + random.below(6) {
         match random.below(4) {
@@ -42,6 +42,7 @@ pub fn visit(address: SocketAddr, random: &mut Random) {
         // Closed by a reset.
         let _ = set_socket_linger(&socket, Some(Duration::ZERO));
     }
+    true
 }
 
 fn send(socket: &mut TcpStream, bytes: &[u8], random: &mut Random) -> std::io::Result<()> {

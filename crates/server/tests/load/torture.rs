@@ -38,8 +38,7 @@ pub fn torment(address: SocketAddr, megabytes: u64, time: Duration, seed: u64) -
                     let mut random = Random::new(seed, 4000 + number);
                     let mut visits = 0;
                     while goes_on() {
-                        malformed::visit(address, &mut random);
-                        visits += 1;
+                        visits += u64::from(malformed::visit(address, &mut random));
                     }
                     visits
                 })
