@@ -1,6 +1,6 @@
 //! What a merge must pass: formatting, lints, then every suite.
 
-use crate::{Result, commands, paths, suites};
+use crate::{Result, commands, install, paths, suites};
 use std::process::Command;
 use std::time::{Duration, Instant};
 
@@ -8,6 +8,8 @@ const LIMIT: Duration = Duration::from_secs(1800);
 
 pub fn run() -> Result<()> {
     cargo("format", &["fmt", "--all", "--check"])?;
+    // Clippy runs the build scripts, of which one builds the heap.
+    install::packages(install::NATIVE)?;
     // With the profile of the tests: what build scripts make, among it the heap, serves both.
     let checked = ["clippy", "--locked", "--workspace", "--all-targets", "--profile", "fast"];
     cargo("clippy", &[&checked[..], &["--", "-D", "warnings"]].concat())?;

@@ -8,7 +8,8 @@ use std::time::Duration;
 
 const LIMIT: Duration = Duration::from_secs(600);
 
-/// A program, or a Perl module, that shows that a Debian package is there, and the package.
+/// What shows that a Debian package is there, and the package. It is a program, a Perl module (it has
+/// `::` in its name), or a Python module (`import NAME`).
 type Need = (&'static str, &'static str);
 
 pub const REDIS: &[Need] = &[("redis-server", "redis-server"), ("redis-cli", "redis-tools")];
@@ -17,17 +18,19 @@ pub const REDIS_SUITE: &[Need] = &[("tclsh", "tcl"), ("dpkg-source", "dpkg-dev")
 pub const MEMCACHED_SUITE: &[Need] =
     &[("perl", "perl"), ("gcc", "gcc"), ("dpkg-source", "dpkg-dev"), TLS_OF_PERL];
 const TLS_OF_PERL: Need = ("IO::Socket::SSL", "libio-socket-ssl-perl");
-pub const CLIENT_SUITES: &[Need] = &[
-    ("python3", "python3-venv"),
-    ("go", "golang-go"),
-    ("ip", "iproute2"),
-    ("unshare", "util-linux"),
-];
+/// Debian's python3 alone can make no environments: the module that puts pip into one is what the
+/// package brings.
+const VENV: Need = ("import ensurepip", "python3-venv");
+pub const CLIENT_SUITES: &[Need] =
+    &[VENV, ("go", "golang-go"), ("ip", "iproute2"), ("unshare", "util-linux")];
 pub const BROWSER: &[Need] = &[("chromium", "chromium")];
 /// What builds the server's allocator and the C example.
 pub const NATIVE: &[Need] = &[("gcc", "gcc"), ("make", "make")];
+/// What the workspace's own tests start beside the server: the tracer that lists the system calls of
+/// attached reads, and the Memcached that judges our answers to its requests.
+pub const RUST: &[Need] = &[("strace", "strace"), ("memcached", "memcached")];
 pub const CLIENTS: &[Need] = &[
-    ("python3", "python3-venv"),
+    VENV,
     ("npm", "npm"),
     ("go", "golang-go"),
     ("mvn", "maven"),
@@ -56,11 +59,14 @@ pub fn packages(needs: &[Need]) -> Result<()> {
 }
 
 fn is_there(name: &str) -> bool {
-    if name.contains("::") {
-        let output = Command::new("perl").arg(format!("-M{name}")).args(["-e", "1"]).output();
-        return output.is_ok_and(|output| output.status.success());
-    }
-    commands::on_path(name)
+    let output = if name.contains("::") {
+        Command::new("perl").arg(format!("-M{name}")).args(["-e", "1"]).output()
+    } else if name.starts_with("import ") {
+        Command::new("python3").args(["-c", name]).output()
+    } else {
+        return commands::on_path(name);
+    };
+    output.is_ok_and(|output| output.status.success())
 }
 
 /// A Python environment with the pinned clients; answers its interpreter.
@@ -76,7 +82,12 @@ pub fn python_with(name: &str, pinned: &Path) -> Result<PathBuf> {
         paths::create(&paths::clients())?;
         let mut create = Command::new("python3");
         create.args(["-m", "venv"]).arg(&folder);
-        commands::run("python-venv", &mut create, LIMIT)?.require("python3 -m venv")?;
+        let created = commands::run("python-venv", &mut create, LIMIT);
+        if let Err(why) = created.and_then(|created| created.require("python3 -m venv")) {
+            // It has an interpreter already, and would be taken for a whole one the next time.
+            let _ = std::fs::remove_dir_all(&folder);
+            return Err(why);
+        }
     }
     let mut install = Command::new(&interpreter);
     install.args(["-m", "pip", "install", "-q", "--disable-pip-version-check", "-r"]).arg(pinned);

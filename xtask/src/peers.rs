@@ -109,7 +109,8 @@ fn unpack(folder: &Path, name: &str) -> Result<()> {
 fn link_programs(src: &Path) -> Result<()> {
     for program in ["redis-cli", "redis-benchmark", "redis-server"] {
         let link = src.join(program);
-        if !link.exists() {
+        // The link itself: it may be there while the program is not, and lead to it later.
+        if link.symlink_metadata().is_err() {
             std::os::unix::fs::symlink(Path::new("/usr/bin").join(program), &link)
                 .map_err(|why| format!("cannot link {program}: {why}"))?;
         }

@@ -1,9 +1,10 @@
-//! A connection of a case, and what the three protocols send and read on it.
+//! A connection of a case: what the three protocols send and read on it, and that nothing else came.
 
 use super::expect::{self, like, matches, unescape};
-use super::reply;
+use super::reply::{self, Reply};
+use super::words::{encode, words};
 use crate::Result;
-use std::io::{BufRead, BufReader, Read, Write};
+use std::io::{BufRead, BufReader, ErrorKind, Read, Write};
 use std::net::TcpStream;
 use std::time::Duration;
 
@@ -14,8 +15,27 @@ const SILENCE: Duration = Duration::from_millis(50);
 /// How a case writes an empty line of a Memcached answer: a truly empty one ends the exchange.
 const EMPTY_LINE: &str = "(empty)";
 
+/// What is asked when a case is over. No case has this word.
+const LAST_WORD: &str = "the-case-is-over";
+/// What begins the lines after which a connection is not asked so: its replies may be off, or it hears
+/// of what others do. Of Redis, and of Memcached.
+const LISTENS_ON: [&[&str]; 2] = [&["client reply ", "monitor"], &["watch"]];
+
+/// What can be done with a connection when its case is over.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Standing {
+    /// Its last exchange was answered, so it is not in the middle of one: it can be asked once more.
+    Answered,
+    /// It may wait for something or have sent half a request: it is only listened to.
+    Unsure,
+    /// The case has seen its end.
+    Closed,
+}
+
 pub struct Connection {
-    stream: BufReader<TcpStream>,
+    pub(super) stream: BufReader<TcpStream>,
+    standing: Standing,
+    listens_on: bool,
 }
 
 impl Connection {
@@ -23,19 +43,77 @@ impl Connection {
         let stream = TcpStream::connect(("127.0.0.1", port)).map_err(|why| format!("{why}"))?;
         let set = stream.set_nodelay(true).and(stream.set_read_timeout(Some(PATIENCE)));
         set.map_err(|why| format!("{why}"))?;
-        Ok(Connection { stream: BufReader::new(stream) })
+        let stream = BufReader::new(stream);
+        Ok(Connection { stream, standing: Standing::Unsure, listens_on: false })
     }
 
-    fn write(&mut self, bytes: &[u8]) -> Result<()> {
+    pub(super) fn write(&mut self, bytes: &[u8]) -> Result<()> {
         self.stream.get_mut().write_all(bytes).map_err(|why| format!("cannot send: {why}"))
     }
 
-    fn lost(&self, why: std::io::Error) -> String {
-        format!("no answer: {why}")
+    pub(super) fn lost(&self, why: std::io::Error) -> String {
+        match why.kind() {
+            ErrorKind::UnexpectedEof => "the connection was closed".to_string(),
+            _ => format!("no answer: {why}"),
+        }
+    }
+
+    /// Remembers how an exchange leaves the connection that has come out as expected.
+    fn note(&mut self, send: &[String], expected: &[String]) {
+        self.standing = match expected.last().map(String::as_str) {
+            Some("closed") => Standing::Closed,
+            Some("silence") | None => Standing::Unsure,
+            // Half a request may lie behind the ones that were answered.
+            _ if self.listens_on || has_line_with(send, &["raw "]) => Standing::Unsure,
+            _ => Standing::Answered,
+        };
+    }
+
+    /// Nothing but what the case says may have come. What the server sends too much it may send a
+    /// moment later: so it is asked something more, where that is understood, and this must be
+    /// answered next.
+    pub fn finish(&mut self, protocol: &str) -> Result<()> {
+        match (self.standing, protocol) {
+            (Standing::Closed, _) => return Ok(()),
+            (Standing::Answered, "redis") => self.finish_redis()?,
+            (Standing::Answered, "memcache") => {
+                self.memcache(&["mn".to_string()], &["MN".to_string()])?;
+            }
+            // A server of the web may hang up after any answer.
+            (_, "http") => match self.listen()? {
+                Some(more) if !more.is_empty() => return Err(format!("found {more}")),
+                _ => {}
+            },
+            _ => self.is_silent()?,
+        }
+        let more = self.stream.buffer();
+        if more.is_empty() { Ok(()) } else { Err(format!("found {}", more.escape_ascii())) }
+    }
+
+    fn finish_redis(&mut self) -> Result<()> {
+        self.write(
+            format!("*2\r\n$4\r\nPING\r\n${}\r\n{LAST_WORD}\r\n", LAST_WORD.len()).as_bytes(),
+        )?;
+        let found = reply::read(&mut self.stream).map_err(|why| self.lost(why))?;
+        let word = |reply: &Reply| *reply == Reply::Bulk(LAST_WORD.into());
+        match &found {
+            found if word(found) => Ok(()),
+            // A subscriber's.
+            Reply::Array(items) if items.last().is_some_and(word) => Ok(()),
+            // The case ends within a transaction. Were this one reply too many, the next would be that
+            // to PING.
+            Reply::Simple(text) if text == "QUEUED" => {
+                self.redis(&["DISCARD".to_string()], &["+OK".to_string()])
+            }
+            // The case ends before a password was told.
+            Reply::Error(text) if text.starts_with("NOAUTH ") => Ok(()),
+            found => Err(format!("found {found}")),
+        }
     }
 
     /// Redis: each line is one command, quoted as redis-cli does; `raw BYTES` is sent as it is.
     pub fn redis(&mut self, send: &[String], expected: &[String]) -> Result<()> {
+        self.listens_on |= has_line_with(send, LISTENS_ON[0]);
         let mut bytes = Vec::new();
         for line in send {
             match line.strip_prefix("raw ") {
@@ -44,23 +122,18 @@ impl Connection {
             }
         }
         self.write(&bytes)?;
-        if expected == ["closed"] {
-            return self.is_closed();
-        }
-        if expected == ["silence"] {
-            return self.is_silent();
-        }
-        for expected in expect::parse(expected)? {
+        for expected in expect::parse(replies(expected))? {
             let found = reply::read(&mut self.stream).map_err(|why| self.lost(why))?;
             if !matches(&expected, &found) {
                 return Err(format!("expected {expected:?}\n   found {found}"));
             }
         }
-        Ok(())
+        self.conclude(send, expected)
     }
 
     /// Memcached: lines out, lines back, with `*` as a wildcard. `raw BYTES` goes without a newline.
     pub fn memcache(&mut self, send: &[String], expected: &[String]) -> Result<()> {
+        self.listens_on |= has_line_with(send, LISTENS_ON[1]);
         let mut bytes = Vec::new();
         for line in send {
             match line.strip_prefix("raw ") {
@@ -69,13 +142,7 @@ impl Connection {
             }
         }
         self.write(&bytes)?;
-        if expected == ["closed"] {
-            return self.is_closed();
-        }
-        if expected == ["silence"] {
-            return self.is_silent();
-        }
-        for expected in expected {
+        for expected in replies(expected) {
             let mut line = Vec::new();
             self.stream.read_until(b'\n', &mut line).map_err(|why| self.lost(why))?;
             let found = line.strip_suffix(b"\r\n").ok_or("the connection was closed")?;
@@ -85,58 +152,18 @@ impl Connection {
                 return Err(format!("expected {expected}\n   found {found}"));
             }
         }
-        Ok(())
+        self.conclude(send, expected)
     }
 
-    /// HTTP: `METHOD PATH` then `name: value` lines and `| BODY`; the answer is read to its end.
-    /// Expected are the status first, then headers and the body in the same form.
-    pub fn http(&mut self, send: &[String], expected: &[String]) -> Result<()> {
-        let (first, rest) = send.split_first().ok_or("an empty request")?;
-        let mut headers = String::new();
-        let mut body = Vec::new();
-        for line in rest {
-            match line.strip_prefix("| ") {
-                Some(text) => body.extend(unescape(text)),
-                None => headers.push_str(&format!("{line}\r\n")),
-            }
+    /// What is expected behind the replies, if it is something else than the next request.
+    fn conclude(&mut self, send: &[String], expected: &[String]) -> Result<()> {
+        match expected.last().map(String::as_str) {
+            Some("closed") => self.is_closed()?,
+            Some("silence") => self.is_silent()?,
+            _ => {}
         }
-        if !body.is_empty() {
-            headers.push_str(&format!("Content-Length: {}\r\n", body.len()));
-        }
-        let head = format!("{first} HTTP/1.1\r\nHost: localhost\r\n{headers}\r\n");
-        self.write(&[head.as_bytes(), &body].concat())?;
-        let (found, body) = self.http_answer(first.starts_with("HEAD"))?;
-        for line in expected {
-            let agrees = match line.strip_prefix("| ") {
-                Some(text) => like(text, &body.escape_ascii().to_string()),
-                None => found.iter().any(|found| like(&line.to_lowercase(), &found.to_lowercase())),
-            };
-            if !agrees {
-                let body = body.escape_ascii();
-                return Err(format!("expected {line}\n   found {}\n| {body}", found.join("\n")));
-            }
-        }
+        self.note(send, expected);
         Ok(())
-    }
-
-    /// The status and the headers as lines, then the body.
-    fn http_answer(&mut self, without_body: bool) -> Result<(Vec<String>, Vec<u8>)> {
-        let mut lines = Vec::new();
-        loop {
-            let mut line = String::new();
-            self.stream.read_line(&mut line).map_err(|why| self.lost(why))?;
-            match line.trim_end() {
-                "" => break,
-                text => lines.push(text.trim_start_matches("HTTP/1.1 ").to_string()),
-            }
-        }
-        let length = lines.iter().find_map(|line| {
-            let (name, value) = line.split_once(':')?;
-            name.eq_ignore_ascii_case("content-length").then(|| value.trim().parse().ok())?
-        });
-        let mut body = vec![0; if without_body { 0 } else { length.unwrap_or(0) }];
-        self.stream.read_exact(&mut body).map_err(|why| self.lost(why))?;
-        Ok((lines, body))
     }
 
     fn is_closed(&mut self) -> Result<()> {
@@ -149,63 +176,86 @@ impl Connection {
         }
     }
 
-    /// Nothing may come: neither now nor left over from an answer that was longer than expected.
-    pub fn is_silent(&mut self) -> Result<()> {
+    /// Nothing may come: neither now nor left over from an answer that was longer than expected, nor
+    /// the end of the connection.
+    fn is_silent(&mut self) -> Result<()> {
+        match self.listen()?.as_deref() {
+            None => Ok(()),
+            Some("") => Err("expected silence, but the connection was closed".to_string()),
+            Some(more) => Err(format!("expected no more, found {more}")),
+        }
+    }
+
+    /// What comes within a moment, if anything does; nothing at all is the connection's end.
+    fn listen(&mut self) -> Result<Option<String>> {
         let limit = |time| self.stream.get_ref().set_read_timeout(Some(time));
         limit(SILENCE).map_err(|why| format!("{why}"))?;
-        let more = match self.stream.fill_buf() {
-            Ok(bytes) => bytes.escape_ascii().to_string(),
-            Err(_) => String::new(),
+        let heard = match self.stream.fill_buf() {
+            Ok(bytes) => Ok(Some(bytes.escape_ascii().to_string())),
+            Err(why) if why.kind() == ErrorKind::WouldBlock => Ok(None),
+            Err(why) => Err(format!("expected silence: {why}")),
         };
         let limit = self.stream.get_ref().set_read_timeout(Some(PATIENCE));
         limit.map_err(|why| format!("{why}"))?;
-        if more.is_empty() { Ok(()) } else { Err(format!("expected no more, found {more}")) }
-    }
-
-    /// Whether bytes wait unread: a cheap check without waiting.
-    pub fn left_over(&self) -> Option<String> {
-        let bytes = self.stream.buffer();
-        (!bytes.is_empty()).then(|| bytes.escape_ascii().to_string())
+        heard
     }
 }
 
-/// Splits a line at spaces; a quoted word may hold spaces and escapes. `word*1000` repeats nothing:
-/// `"x"*1000` is the quoted text a thousand times.
-fn words(line: &str) -> Result<Vec<Vec<u8>>> {
-    let mut words = Vec::new();
-    let mut rest = line.trim();
-    while !rest.is_empty() {
-        let Some(quoted) = rest.strip_prefix('"') else {
-            let end = rest.find(' ').unwrap_or(rest.len());
-            words.push(rest.as_bytes()[..end].to_vec());
-            rest = rest[end..].trim_start();
-            continue;
-        };
-        let mut escaped = false;
-        let end = quoted.find(|character| {
-            let ends = character == '"' && !escaped;
-            escaped = character == '\\' && !escaped;
-            ends
+/// The expected lines without the word at their end that is no reply.
+fn replies(expected: &[String]) -> &[String] {
+    match expected {
+        [replies @ .., last] if last == "closed" || last == "silence" => replies,
+        replies => replies,
+    }
+}
+
+fn has_line_with(lines: &[String], beginnings: &[&str]) -> bool {
+    let begins = |line: &String| {
+        let line = line.to_ascii_lowercase();
+        beginnings.iter().any(|beginning| line.starts_with(beginning))
+    };
+    lines.iter().any(begins)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Connection;
+    use std::io::{Read, Write};
+    use std::net::TcpListener;
+
+    /// A server that answers with these bytes by turns, and then hangs up.
+    fn answering(answers: &'static [&'static str]) -> Connection {
+        let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
+        let connection = Connection::open(listener.local_addr().expect("a port").port());
+        std::thread::spawn(move || {
+            let (mut stream, _) = listener.accept().expect("a connection");
+            for answer in answers {
+                let _ = stream.read(&mut [0; 1000]);
+                let _ = stream.write_all(answer.as_bytes());
+            }
         });
-        let end = end.ok_or("a quote is not closed")?;
-        let mut word = unescape(&quoted[..end]);
-        rest = &quoted[end + 1..];
-        if let Some(times) = rest.strip_prefix('*') {
-            let end = times.find(' ').unwrap_or(times.len());
-            let count: usize = times[..end].parse().map_err(|_| "a count is expected after *")?;
-            word = word.repeat(count);
-            rest = &times[end..];
-        }
-        words.push(word);
-        rest = rest.trim_start();
+        connection.expect("it listens")
     }
-    Ok(words)
-}
 
-fn encode(words: &[Vec<u8>], bytes: &mut Vec<u8>) {
-    bytes.extend(format!("*{}\r\n", words.len()).bytes());
-    for word in words {
-        bytes.extend(format!("${}\r\n", word.len()).bytes());
-        bytes.extend(word.iter().copied().chain(*b"\r\n"));
+    fn set(connection: &mut Connection, expected: &str) -> crate::Result<()> {
+        connection.redis(&["SET k v".to_string()], &[expected.to_string()])
+    }
+
+    #[test]
+    fn a_reply_too_many_is_noticed_though_it_comes_late() {
+        let finished = |answers| {
+            let mut connection = answering(answers);
+            set(&mut connection, "+OK").expect("what it answers");
+            connection.finish("redis")
+        };
+        finished(&["+OK\r\n", "$16\r\nthe-case-is-over\r\n"]).expect("no more");
+        assert!(finished(&["+OK\r\n", ":1\r\n$16\r\nthe-case-is-over\r\n"]).is_err());
+        assert!(finished(&["+OK\r\n", "$16\r\nthe-case-is-over\r\n:1\r\n"]).is_err());
+        assert!(finished(&["+OK\r\n"]).is_err(), "it hung up");
+    }
+
+    #[test]
+    fn the_end_of_a_connection_is_no_silence() {
+        assert!(set(&mut answering(&[""]), "silence").is_err());
     }
 }

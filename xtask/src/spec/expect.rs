@@ -1,13 +1,13 @@
 //! What a case expects: written replies and wildcards, and matching them with what came.
 
-use super::reply::Reply;
+use super::reply::{Nil, Reply};
 use crate::Result;
 
 /// `*` in an expected text stands for anything, `\*` for the star itself.
 #[derive(Debug)]
 pub enum Expected {
     Anything,
-    Nil,
+    Nil(Nil),
     Simple(String),
     Error(String),
     Integer(i64),
@@ -36,7 +36,8 @@ pub fn matches(expected: &Expected, found: &Reply) -> bool {
         expected.len() == found.len() && expected.iter().zip(found).all(|(e, f)| matches(e, f))
     };
     match (expected, found) {
-        (Expected::Anything, _) | (Expected::Nil, Reply::Nil) => true,
+        (Expected::Anything, _) => true,
+        (Expected::Nil(kind), Reply::Nil(found)) => kind == found,
         (Expected::Simple(glob), Reply::Simple(text)) => like(glob, text),
         (Expected::Error(glob), Reply::Error(text)) => like(glob, text),
         (Expected::Integer(number), Reply::Integer(found)) => number == found,
@@ -116,7 +117,10 @@ impl Parser<'_> {
             return Err("a value is missing".to_string());
         }
         if self.eat("-") {
-            return Ok(Expected::Error(self.until(&['\n'])));
+            // To the last blank of its line: some errors end in one.
+            let (text, rest) = self.rest.split_once('\n').unwrap_or((self.rest, ""));
+            self.rest = rest;
+            return Ok(Expected::Error(text.to_string()));
         }
         if self.eat("+\"") {
             return self.quoted().map(|text| Expected::Simple(lossy(&text)));
@@ -138,6 +142,9 @@ impl Parser<'_> {
             return self.members('}').map(Expected::Unordered);
         }
         let word = self.until(&[' ', '\n', ']', '}']);
+        if let Some(&nil) = Nil::ALL.iter().find(|nil| nil.word() == word) {
+            return Ok(Expected::Nil(nil));
+        }
         let wrong = || format!("not a reply: {word}");
         Ok(match word.split_at(1.min(word.len())) {
             ("+", text) => Expected::Simple(text.to_string()),
@@ -151,7 +158,6 @@ impl Parser<'_> {
             (",", number) => Expected::Double(number.to_string()),
             ("#", value) => Expected::Boolean(value == "t"),
             ("_", "") => Expected::Anything,
-            ("n", "il") => Expected::Nil,
             _ => return Err(wrong()),
         })
     }
@@ -226,7 +232,7 @@ pub fn unescape(text: &str) -> Vec<u8> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::reply::Reply;
+    use super::super::reply::{Nil, Reply};
     use super::{like, matches, parse, unescape};
 
     fn agree(expected: &str, found: &Reply) -> bool {
@@ -241,10 +247,12 @@ mod tests {
         assert!(!agree(":1..5", &Reply::Integer(6)));
         assert!(!agree("+OK", &Reply::Bulk(b"OK".to_vec())));
         assert!(agree("-ERR *", &Reply::Error("ERR syntax error".into())));
-        let list = Reply::Array(vec![Reply::Integer(1), Reply::Nil]);
+        let list = Reply::Array(vec![Reply::Integer(1), Reply::Nil(Nil::Bulk)]);
         assert!(agree("[:1 nil]", &list));
         assert!(!agree("[:1]", &list));
         assert!(agree("{nil :1}", &list));
+        assert!(agree("nil*", &Reply::Nil(Nil::Array)) && agree("null", &Reply::Nil(Nil::Null)));
+        assert!(!agree("nil", &Reply::Nil(Nil::Array)) && !agree("[nil]", &Reply::Nil(Nil::Bulk)));
     }
 
     #[test]

@@ -3,13 +3,38 @@
 
 use std::io::{BufRead, Error, ErrorKind, Result};
 
+/// The three ways to say that there is nothing. A client hands out the same for all of them, but takes
+/// one in another's place for a mistake of the protocol if it was promised an array.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Nil {
+    /// `$-1`
+    Bulk,
+    /// `*-1`
+    Array,
+    /// `_`, RESP3's only one.
+    Null,
+}
+
+impl Nil {
+    pub const ALL: [Nil; 3] = [Nil::Bulk, Nil::Array, Nil::Null];
+
+    /// As cases write it.
+    pub fn word(self) -> &'static str {
+        match self {
+            Nil::Bulk => "nil",
+            Nil::Array => "nil*",
+            Nil::Null => "null",
+        }
+    }
+}
+
 #[derive(Debug, Clone, PartialEq)]
 pub enum Reply {
     Simple(String),
     Error(String),
     Integer(i64),
     Bulk(Vec<u8>),
-    Nil,
+    Nil(Nil),
     Array(Vec<Reply>),
     Set(Vec<Reply>),
     Push(Vec<Reply>),
@@ -36,9 +61,10 @@ pub fn read(input: &mut impl BufRead) -> Result<Reply> {
         ',' => Reply::Double(rest),
         '(' => Reply::BigNumber(rest),
         '#' => Reply::Boolean(rest == "t"),
-        '_' => Reply::Nil,
-        '$' | '=' | '!' if number()? < 0 => Reply::Nil,
-        '*' if number()? < 0 => Reply::Nil,
+        '_' => Reply::Nil(Nil::Null),
+        '$' if number()? == -1 => Reply::Nil(Nil::Bulk),
+        '*' if number()? == -1 => Reply::Nil(Nil::Array),
+        '$' | '=' | '!' | '*' | '~' | '>' | '%' if number()? < 0 => return Err(broken(&line)),
         '$' => Reply::Bulk(read_bulk(input, number()?)?),
         '=' => Reply::Verbatim(read_bulk(input, number()?)?),
         '!' => Reply::Error(String::from_utf8_lossy(&read_bulk(input, number()?)?).into_owned()),
@@ -86,7 +112,7 @@ impl std::fmt::Display for Reply {
             Reply::Integer(number) => write!(f, ":{number}"),
             Reply::Bulk(bytes) => write!(f, "\"{}\"", bytes.escape_ascii()),
             Reply::Verbatim(bytes) => write!(f, "=\"{}\"", bytes.escape_ascii()),
-            Reply::Nil => write!(f, "nil"),
+            Reply::Nil(nil) => f.write_str(nil.word()),
             Reply::Array(items) => many(f, "", items),
             Reply::Set(items) => many(f, "~", items),
             Reply::Push(items) => many(f, "push", items),

@@ -22,10 +22,10 @@ pub fn run(case: &Case, folder: &str, server: &Server) -> Result<()> {
             }
         }
     }
-    for (door, connection) in &connections {
-        if let Some(more) = connection.left_over() {
-            return Err(format!("connection {door:?} got more than was expected: {more}"));
-        }
+    for (door, connection) in &mut connections {
+        connection
+            .finish(&door.protocol)
+            .map_err(|why| format!("connection {door:?} got more than was expected: {why}"))?;
     }
     Ok(())
 }

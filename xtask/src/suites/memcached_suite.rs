@@ -107,7 +107,7 @@ fn prepare(sources: &Path, against: Against) -> Result<PathBuf> {
         if std::fs::read_link(&link).is_ok_and(|old| old != to) {
             let _ = std::fs::remove_file(&link);
         }
-        if !link.exists() {
+        if link.symlink_metadata().is_err() {
             std::os::unix::fs::symlink(to, &link)
                 .map_err(|why| format!("cannot link {name}: {why}"))?;
         }

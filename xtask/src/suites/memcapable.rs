@@ -1,4 +1,5 @@
-//! libmemcached's conformance test, which Debian installs as `memccapable`.
+//! libmemcached's conformance test, which Debian installs as `memccapable`. It ends well when it has
+//! run no test, so how many the real Memcached passes is written down.
 
 use super::Against;
 use crate::servers::Server;
@@ -8,6 +9,8 @@ use std::process::Command;
 use std::time::Duration;
 
 const LIMIT: Duration = Duration::from_secs(120);
+/// Of the text and the binary protocol together (libmemcached-tools 1.1).
+const TESTS: usize = 54;
 
 /// It prints a line per test: the name, then `[pass]`, `[FAIL]` or `[skip]`.
 pub fn run(against: Against) -> Result<Tally> {
@@ -30,8 +33,9 @@ pub fn run(against: Against) -> Result<Tally> {
     if !finished.success && tally.failures.is_empty() {
         tally.fail("memccapable", finished.tail());
     }
-    if tally.passed == 0 {
-        tally.fail("memccapable", "no test ran");
+    let seen = tally.passed + tally.failures.len();
+    if seen != TESTS {
+        tally.fail("memccapable", format!("{seen} tests came up, it has {TESTS}"));
     }
     Ok(tally)
 }

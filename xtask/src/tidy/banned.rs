@@ -40,7 +40,7 @@ const BANS: &[Ban] = &[
             "crates/lab/src/stores/process.rs",
         ],
         calls: &["unsafe {", "unsafe fn", "unsafe impl"],
-        why: "unsafe code lives in the engine and at the edge of the bindings",
+        why: "unsafe code lives in the engine, at the edge of the bindings and in four files of the lab",
     },
 ];
 

@@ -15,6 +15,8 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("persistence", &["engine"]),
     ("server", &["engine", "protocol", "commands", "persistence"]),
     ("attach", &["engine", "protocol"]),
+    // The C library, in bindings/c.
+    ("c", &["attach"]),
     ("analytics", &["attach"]),
     ("lab", &["protocol"]),
     ("cli", &["server", "attach", "lab"]),
