@@ -10,8 +10,8 @@
 //! no browser adds that to another's page. See decision 151.
 
 use super::Server;
+use core::net::{Ipv4Addr, Ipv6Addr};
 use dolium_protocol::http::Request;
-use std::net::{Ipv4Addr, Ipv6Addr};
 use std::str::FromStr;
 
 pub(super) const STRANGE: &str = "Without a password this server answers only to addresses, localhost \
