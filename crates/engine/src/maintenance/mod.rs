@@ -185,7 +185,7 @@ impl Session {
                 continue;
             }
             let Some(candidate) = allocator.drain_extent_candidate() else { break };
-            // Who moves a value holds its shard's lock, for a millisecond or so at this size.
+            // Who moves a value holds its shard's lock, for some milliseconds at this size.
             if candidate.largest_bytes > MOVED_BYTES_MAX {
                 break;
             }
