@@ -78,16 +78,14 @@ pub fn python() -> Result<PathBuf> {
 pub fn python_with(name: &str, pinned: &Path) -> Result<PathBuf> {
     let folder = paths::clients().join(name);
     let interpreter = folder.join("bin/python");
-    if !interpreter.is_file() {
+    // Written last: a folder whose making was cut off has an interpreter already, and no pip.
+    let whole = folder.join("whole");
+    if !whole.is_file() {
         paths::create(&paths::clients())?;
         let mut create = Command::new("python3");
-        create.args(["-m", "venv"]).arg(&folder);
-        let created = commands::run("python-venv", &mut create, LIMIT);
-        if let Err(why) = created.and_then(|created| created.require("python3 -m venv")) {
-            // It has an interpreter already, and would be taken for a whole one the next time.
-            let _ = std::fs::remove_dir_all(&folder);
-            return Err(why);
-        }
+        create.args(["-m", "venv", "--clear"]).arg(&folder);
+        commands::run("python-venv", &mut create, LIMIT)?.require("python3 -m venv")?;
+        std::fs::write(&whole, "").map_err(|why| format!("cannot mark {name}: {why}"))?;
     }
     let mut install = Command::new(&interpreter);
     install.args(["-m", "pip", "install", "-q", "--disable-pip-version-check", "-r"]).arg(pinned);

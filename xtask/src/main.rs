@@ -17,7 +17,7 @@ mod tidy;
 use std::process::ExitCode;
 
 const USAGE: &str = "\
-cargo xtask test [--against dolium|peers] [rust|spec|redis-suite|memcached-suite|clients|client-suites|memcapable|lab-page|fuzz|models|tidy]...
+cargo xtask test [--against dolium|peers] [rust|spec|redis-suite|memcached-suite|clients|client-suites|memcapable|lab-page|fuzz|models|models-ring|tidy]...
                   run the named suites, or all of them; installs what they need
 cargo xtask tidy   crate edges, file headers, banned calls, leftovers
 cargo xtask ci     formatting, clippy, then every suite: what a merge must pass

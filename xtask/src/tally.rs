@@ -58,15 +58,26 @@ pub struct Timed {
     pub time: Duration,
 }
 
-/// Prints every failure, a line per suite, and last the plain line that counts everything.
+impl Timed {
+    /// What a suite says when it is over. Its failures come here already: whoever stops the run before
+    /// its end has seen them.
+    pub fn print(&self) {
+        self.print_failures();
+        println!("   {}", self.tally.line());
+    }
+
+    fn print_failures(&self) {
+        for failure in &self.tally.failures {
+            println!("FAILED {}: {}\n    {}", self.suite, failure.name, indented(&failure.reason));
+        }
+    }
+}
+
+/// Prints every failure again, a line per suite, and last the plain line that counts everything.
 pub fn summarise(suites: Vec<Timed>) -> crate::Result<()> {
     let mut total = Tally::default();
     println!();
-    for suite in &suites {
-        for failure in &suite.tally.failures {
-            println!("FAILED {}: {}\n    {}", suite.suite, failure.name, indented(&failure.reason));
-        }
-    }
+    suites.iter().for_each(Timed::print_failures);
     for suite in suites {
         let seconds = suite.time.as_secs_f32();
         println!("{:<12} {:>7.1} s  {}", suite.suite, seconds, suite.tally.line());

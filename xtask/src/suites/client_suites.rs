@@ -154,13 +154,16 @@ fn python(folder: &Path, source: &str) -> Result<(PathBuf, Vec<String>)> {
         download.args(["--no-deps", "--no-binary", ":all:", "--no-build-isolation", "-d"]);
         download.arg(home()).arg(source);
         commands::run("suite-download", &mut download, DOWNLOAD_LIMIT)?.require("pip download")?;
+        // In a folder of its own first: what a cut-off unpacking leaves is not taken for the whole.
+        let unpacking = home().join("unpacking");
+        paths::create(&unpacking)?;
+        let name = root.file_name().unwrap_or_default();
         let mut unpack = Command::new("tar");
-        unpack.arg("-xzf").arg(root.with_file_name(format!(
-            "{}.tar.gz",
-            root.file_name().unwrap_or_default().to_string_lossy()
-        )));
-        unpack.arg("-C").arg(home());
+        unpack.arg("-xzf").arg(home().join(format!("{}.tar.gz", name.to_string_lossy())));
+        unpack.arg("-C").arg(&unpacking);
         commands::run("suite-unpack", &mut unpack, DOWNLOAD_LIMIT)?.require("tar")?;
+        std::fs::rename(unpacking.join(name), &root)
+            .map_err(|why| format!("cannot keep the tests of {source}: {why}"))?;
     }
     if root.join("test").is_dir() {
         std::fs::copy(folder.join("conftest.py"), root.join("test/conftest.py"))

@@ -1,4 +1,7 @@
-//! The test suites by name, and running them one after another.
+//! The test suites by name, and running them: one after another, and beside them one that takes a
+//! single core for long.
+//!
+//! A suite that runs beside the others prints nothing, and tells its result behind the last of them.
 
 mod client_suites;
 mod clients;
@@ -13,6 +16,7 @@ mod rust;
 use crate::servers::Kind;
 use crate::tally::{Tally, Timed};
 use crate::{Result, spec, tally, tidy};
+use std::panic::catch_unwind;
 use std::time::Instant;
 
 /// Which servers the suites talk to. The peers are the judges of the tests themselves: a test that
@@ -35,19 +39,29 @@ impl Against {
 
 type Suite = fn(Against) -> Result<Tally>;
 
+/// When a suite runs.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Turn {
+    /// When the one before it is over.
+    After,
+    /// Beginning when the one before it is over, while those behind it run.
+    Beside,
+}
+
 /// In the order in which they run: the quickest to fail first.
-const SUITES: &[(&str, Suite)] = &[
-    ("tidy", |_| tidy::check()),
-    ("rust", |_| rust::run()),
-    ("models", |_| models::run()),
-    ("spec", spec::run),
-    ("redis-suite", redis_suite::run),
-    ("memcached-suite", memcached_suite::run),
-    ("memcapable", memcapable::run),
-    ("lab-page", lab_page::run),
-    ("clients", clients::run),
-    ("client-suites", client_suites::run),
-    ("fuzz", fuzz::run),
+const SUITES: &[(&str, Turn, Suite)] = &[
+    ("tidy", Turn::After, |_| tidy::check()),
+    ("rust", Turn::After, |_| rust::run()),
+    ("models-ring", Turn::Beside, |_| models::run_the_long_one()),
+    ("models", Turn::After, |_| models::run()),
+    ("spec", Turn::After, spec::run),
+    ("redis-suite", Turn::After, redis_suite::run),
+    ("memcached-suite", Turn::After, memcached_suite::run),
+    ("memcapable", Turn::After, memcapable::run),
+    ("lab-page", Turn::After, lab_page::run),
+    ("clients", Turn::After, clients::run),
+    ("client-suites", Turn::After, client_suites::run),
+    ("fuzz", Turn::After, fuzz::run),
 ];
 
 pub fn run(words: &[&str]) -> Result<()> {
@@ -70,20 +84,41 @@ pub fn run(words: &[&str]) -> Result<()> {
         let names: Vec<&str> = SUITES.iter().map(|suite| suite.0).collect();
         return Err(format!("there is no suite {stranger}; there are {}", names.join(" ")));
     }
-    let mut results = Vec::new();
-    for (name, suite) in SUITES {
-        if !chosen.is_empty() && !chosen.contains(name) {
-            continue;
+    let chosen = |name| chosen.is_empty() || chosen.contains(&name);
+    let suites = SUITES.iter().filter(|suite| chosen(suite.0));
+    let results = std::thread::scope(|scope| {
+        let (mut results, mut besides) = (Vec::new(), Vec::new());
+        for &(name, turn, suite) in suites {
+            if turn == Turn::Beside {
+                println!("== {name}: beside those that follow");
+                besides.push((name, scope.spawn(move || timed(name, suite, against))));
+                continue;
+            }
+            println!("== {name}");
+            let result = timed(name, suite, against);
+            result.print();
+            results.push(result);
         }
-        println!("== {name}");
-        let started = Instant::now();
-        let outcome = suite(against).unwrap_or_else(|why| {
-            let mut tally = Tally::default();
-            tally.fail("the suite itself", why);
-            tally
-        });
-        println!("   {}", outcome.line());
-        results.push(Timed { suite: name.to_string(), tally: outcome, time: started.elapsed() });
-    }
+        for (name, beside) in besides {
+            println!("== {name}");
+            let result = beside.join().expect("a panic is caught inside");
+            result.print();
+            results.push(result);
+        }
+        results
+    });
     tally::summarise(results)
+}
+
+/// Runs one suite. That it cannot run, or panics, is a failure like others: what the rest has found
+/// is told all the same.
+fn timed(name: &str, suite: Suite, against: Against) -> Timed {
+    let started = Instant::now();
+    let outcome = catch_unwind(|| suite(against)).unwrap_or_else(|_| Err("it panicked".into()));
+    let tally = outcome.unwrap_or_else(|why| {
+        let mut tally = Tally::default();
+        tally.fail("the suite itself", why);
+        tally
+    });
+    Timed { suite: name.to_string(), tally, time: started.elapsed() }
 }

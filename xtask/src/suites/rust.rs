@@ -9,7 +9,9 @@ use crate::{Result, commands, install, paths};
 use std::process::Command;
 use std::time::Duration;
 
-const LIMIT: Duration = Duration::from_secs(1800);
+/// Above what it takes on two cores (700 s, most of it building), and so that those behind it have
+/// their time where it is stopped.
+const LIMIT: Duration = Duration::from_secs(1200);
 /// How the reason begins for which a test is ignored that another one starts.
 const CHILD: &str = "a child of ";
 
@@ -21,13 +23,7 @@ pub fn run() -> Result<Tally> {
     command.args(["test", "--locked", "--profile", "fast", "--workspace", "--no-fail-fast"]);
     let finished = match commands::run("rust", &mut command, LIMIT) {
         Ok(finished) => finished,
-        Err(why) => {
-            let output =
-                std::fs::read_to_string(paths::logs().join("rust.log")).unwrap_or_default();
-            let mut tally = count(&output, |target| !is_model(target));
-            tally.fail(unended(&output), why);
-            return Ok(tally);
-        }
+        Err(why) => return Ok(stopped("rust", why, |target| !is_model(target))),
     };
     let mut tally = count(&finished.output, |target| !is_model(target));
     // A test binary that does not compile, or one that aborts, prints no result line.
@@ -38,6 +34,15 @@ pub fn run() -> Result<Tally> {
         tally.fail("cargo test", "no test ran");
     }
     Ok(tally)
+}
+
+/// What a command had told of its tests when it was stopped, and which of them had not ended.
+pub fn stopped(name: &str, why: String, is_wanted: impl Fn(&str) -> bool) -> Tally {
+    let log = paths::logs().join(format!("{name}.log"));
+    let output = std::fs::read_to_string(log).unwrap_or_default();
+    let mut tally = count(&output, is_wanted);
+    tally.fail(unended(&output), why);
+    tally
 }
 
 /// Reads the lines of every test binary. Failures all count, passes of those targets that are wanted:
