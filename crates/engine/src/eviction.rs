@@ -61,14 +61,22 @@ impl Engine {
     }
 }
 
+/// What one call of [`Session::evict`] came to.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Evicted {
+    pub items: usize,
+    /// Somebody held the lock of a shard that has items which may go.
+    pub met_busy: bool,
+}
+
 impl Session {
-    /// Evicts up to `items` items somewhere. Returns how many. Takes no lock that it would have
-    /// to wait for.
-    pub(crate) fn evict(&self, items: usize, now: Millis) -> usize {
+    /// Evicts up to `items` items somewhere. Takes no lock that it would have to wait for.
+    pub(crate) fn evict(&self, items: usize, now: Millis) -> Evicted {
         let engine = self.engine();
         let policy = engine.policy();
+        let mut met_busy = false;
         if policy == Policy::NoEviction || items == 0 {
-            return 0;
+            return Evicted::default();
         }
         let view = engine.view();
         let shards = view.shard_count();
@@ -99,7 +107,11 @@ impl Session {
                 false => shard.items() > 0,
             };
             is_hopeless &= !has_any;
-            if !has_any || !lock::try_acquire(shard.lock()) {
+            if !has_any {
+                continue;
+            }
+            if !lock::try_acquire(shard.lock()) {
+                met_busy = true;
                 continue;
             }
             let mut guard = Guard::adopt(self, shard, now);
@@ -111,7 +123,7 @@ impl Session {
                 break;
             }
         }
-        evicted
+        Evicted { items: evicted, met_busy }
     }
 
     fn evict_from<'s>(

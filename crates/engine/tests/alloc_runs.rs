@@ -95,11 +95,15 @@ fn a_long_run_counts_as_a_whole_where_it_begins() {
     free(lead, EXTENT - 8);
     free(lone[1], EXTENT - 20);
     free(tail, EXTENT);
-    let candidate = allocator.drain_extent_candidate().expect("one is nearly empty");
+    let candidate = allocator.drain_extent_candidate(u64::MAX).expect("one is nearly empty");
     assert_eq!(candidate.live_bytes, 20 * UNIT as u64, "{candidate:?}");
     assert_eq!(candidate.largest_bytes, 20 * UNIT as u64, "{candidate:?}");
     free(lone[0], 20);
-    assert_eq!(allocator.drain_extent_candidate(), None, "there is no room for the long one");
+    assert_eq!(
+        allocator.drain_extent_candidate(u64::MAX),
+        None,
+        "there is no room for the long one"
+    );
     free(long, 8 + 5 * EXTENT);
     allocator.verify_alloc().expect("sound");
 }

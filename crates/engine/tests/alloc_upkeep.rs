@@ -238,7 +238,7 @@ fn sizes_may_drift_and_memory_follows() {
     }
     allocator.verify_alloc().unwrap();
     allocator.release_empty_extents(0);
-    while let Some(candidate) = allocator.drain_extent_candidate() {
+    while let Some(candidate) = allocator.drain_extent_candidate(u64::MAX) {
         if !drain(&allocator, &slot, &mut live, candidate.drain) {
             break;
         }

@@ -152,3 +152,24 @@ fn a_batch_beside_a_writer_reads_whole_values_and_misses_none() {
         }
     });
 }
+
+/// Several keys that are read in a transaction, or under the locks because writers are too quick, counted
+/// as neither hits nor misses, and their uses were not noted for eviction.
+#[test]
+fn a_read_in_a_transaction_counts() {
+    let (engine, _) = house();
+    let session = engine.session().unwrap();
+    put(&session, "there", Value::Bytes(b"x"), Deadline::Never);
+    let keys = [engine.key(b"there"), engine.key(b"absent")];
+    let counted = || {
+        let statistics = engine.statistics();
+        (statistics.hits, statistics.misses)
+    };
+    let (hits, misses) = counted();
+    session.begin_transaction(None, 1);
+    session.get_many(Db(0), &keys, 1, &mut Vec::new(), |_, _, _| ());
+    session.end_transaction();
+    assert_eq!(counted(), (hits + 1, misses + 1));
+    let used = session.peek(Db(0), &keys[0], 1).expect("it is there").frequency;
+    assert_eq!(used, 1, "its use is noted");
+}

@@ -16,13 +16,16 @@
 use super::Allocator;
 use super::classes::{Class, PageKind};
 use super::extent::{DRAINING, units_of_steps};
+use super::heap::Span;
 use super::page::State;
 use crate::arena::Ref;
 use crate::arena::header::DRAIN_AT;
 use crate::arena::layout::{
-    PAGES_PER_EXTENT, UNIT, UNITS_PER_EXTENT, UNITS_PER_PAGE, UNITS_PER_STEP, UNITS_PER_WIDE_PAGE,
+    PAGES_PER_EXTENT, STEP, UNIT, UNITS_PER_EXTENT, UNITS_PER_PAGE, UNITS_PER_STEP,
+    UNITS_PER_WIDE_PAGE,
 };
 use crate::sync::atomics::Ordering::Relaxed;
+use std::ops::Range;
 
 /// What can be emptied.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -31,6 +34,8 @@ pub enum Drain {
     Page(u32),
     /// An extent, by its number.
     Extent(u32),
+    /// Pages in a row, by the number of the first.
+    Stretch { first: u32, pages: u32 },
 }
 
 /// Something worth emptying.
@@ -53,6 +58,8 @@ struct Longest {
 
 /// Pages of one class looked at for a candidate.
 const PAGES_LOOKED_AT: usize = 64;
+/// Extents of which the large blocks are looked at for one.
+const EXTENTS_LOOKED_AT: usize = 64;
 
 impl Allocator {
     /// The emptiest page of each class whose other pages can take its blocks, cheapest first.
@@ -105,39 +112,63 @@ impl Allocator {
         })
     }
 
-    /// The extent with the fewest units in use whose contents fit into free units elsewhere.
-    pub fn drain_extent_candidate(&self) -> Option<Candidate> {
+    /// The extent with the fewest units in use whose contents fit into free units elsewhere, and of which
+    /// no block is larger than `largest_max` bytes.
+    pub fn drain_extent_candidate(&self, largest_max: u64) -> Option<Candidate> {
         let free_units = (self.free_unit_bytes() / UNIT) as u32;
         let _held = self.heap_lock();
-        let extents = (0..self.known_extents()).filter_map(|index| {
-            let extent = self.extent(index);
-            let used = extent.used.count_ones();
-            let committed = extent.committed.count_ones() * UNITS_PER_STEP;
-            let own_free = committed.saturating_sub(used);
-            // Twice the room: pages of several units need it in one piece.
-            let fit = used > 0 && own_free > 0 && 2 * used <= free_units.saturating_sub(own_free);
-            let quiet = extent.pending == 0 && extent.flags & DRAINING == 0;
-            // A large block that begins in an earlier extent could not be moved from here.
-            let first = index * UNITS_PER_EXTENT;
-            let own = extent.used & 1 == 0 || extent.run_starts & 1 != 0 || self.in_page(first);
-            // Of equal ones the last: what remains gathers at the arena's start.
-            if !(fit && quiet && own) {
-                return None;
+        // Of equal ones the last comes first: what remains gathers at the arena's start.
+        let extents = (0..self.known_extents()).rev();
+        let used_units = |index: u32| self.extent(index).used.count_ones();
+        let mut extents: Vec<_> = extents
+            .filter(|index| self.may_empty(*index, free_units))
+            .map(|i| (used_units(i), i))
+            .collect();
+        extents.sort_by_key(|(used, _)| *used);
+        // The runs of each are looked at only while it can still be the cheapest: that takes long, and
+        // who takes or frees a large block waits meanwhile.
+        let mut best: Option<(u32, u32, u32)> = None;
+        for (used, index) in extents.into_iter().take(EXTENTS_LOOKED_AT) {
+            if best.is_some_and(|(least, ..)| least <= used) {
+                break;
             }
             // All of a large block has to be moved, also what lies in the extents behind this one.
             let largest = self.longest_run_from(index);
             let used = used + largest.beyond;
-            let fit = 2 * used <= free_units.saturating_sub(own_free);
-            fit.then_some((used, std::cmp::Reverse(index), largest.units))
-        });
-        let (used, std::cmp::Reverse(index), largest) = extents.min()?;
+            let is_wanted = self.has_units_for(used, index, free_units)
+                && u64::from(largest.units) * UNIT <= largest_max;
+            if is_wanted && best.is_none_or(|(least, ..)| used < least) {
+                best = Some((used, index, largest.units));
+            }
+        }
+        let (used, index, largest) = best?;
         Some(Candidate {
             drain: Drain::Extent(index),
-            live_bytes: used as u64 * UNIT,
-            largest_bytes: largest as u64 * UNIT,
-            gained_bytes: self.extent(index).committed.count_ones() as u64
-                * crate::arena::layout::STEP,
+            live_bytes: u64::from(used) * UNIT,
+            largest_bytes: u64::from(largest) * UNIT,
+            gained_bytes: u64::from(self.extent(index).committed.count_ones()) * STEP,
         })
+    }
+
+    /// Whether an extent has something to move, and nothing that cannot be.
+    fn may_empty(&self, index: u32, free_units: u32) -> bool {
+        let extent = self.extent(index);
+        let used = extent.used.count_ones();
+        let has_free = extent.committed.count_ones() * UNITS_PER_STEP > used;
+        let is_quiet = extent.pending == 0 && extent.flags & DRAINING == 0;
+        // A large block that begins in an earlier extent could not be moved from here.
+        let first = index * UNITS_PER_EXTENT;
+        let is_own = extent.used & 1 == 0 || extent.run_starts & 1 != 0 || self.in_page(first);
+        used > 0 && has_free && is_quiet && is_own && self.has_units_for(used, index, free_units)
+    }
+
+    /// Whether there is twice the room elsewhere for so many units of an extent: pages of several units
+    /// need it in one piece.
+    fn has_units_for(&self, used: u32, index: u32, free_units: u32) -> bool {
+        let extent = self.extent(index);
+        let committed = extent.committed.count_ones() * UNITS_PER_STEP;
+        let own_free = committed.saturating_sub(extent.used.count_ones());
+        2 * used <= free_units.saturating_sub(own_free)
     }
 
     /// The longest run that begins in an extent, and how far the last one goes beyond it.
@@ -167,7 +198,18 @@ impl Allocator {
     pub fn begin_drain(&self, drain: Drain) -> bool {
         let begun = match drain {
             Drain::Page(page) => self.begin_page(page),
-            Drain::Extent(extent) => self.begin_extent(extent),
+            Drain::Extent(extent) => {
+                self.close_extents(extent..extent + 1) && {
+                    Self::pages_of(extent).for_each(|page| _ = self.begin_page(page));
+                    true
+                }
+            }
+            Drain::Stretch { first, pages } => {
+                self.close_extents(Self::extents_of(first, pages)) && {
+                    (first..first + pages).for_each(|page| _ = self.begin_page(page));
+                    true
+                }
+            }
         };
         if begun {
             // Relaxed: sessions that see it late make the emptying slower, not wrong.
@@ -199,21 +241,27 @@ impl Allocator {
         true
     }
 
-    fn begin_extent(&self, extent: u32) -> bool {
-        {
-            let _held = self.heap_lock();
-            if extent >= self.known_extents() || self.extent(extent).flags & DRAINING != 0 {
-                return false;
-            }
-            self.edit_extent(extent, |e| e.flags |= DRAINING);
+    /// From now on nothing new begins in these extents. False: somebody is emptying one of them.
+    fn close_extents(&self, extents: Range<u32>) -> bool {
+        let _held = self.heap_lock();
+        let is_open = |extent: u32| self.extent(extent).flags & DRAINING == 0;
+        if extents.end > self.known_extents() || !extents.clone().all(is_open) {
+            return false;
         }
-        for page in Self::pages_of(extent) {
-            self.begin_page(page);
-        }
+        extents.for_each(|extent| self.edit_extent(extent, |e| e.flags |= DRAINING));
         true
     }
 
-    fn pages_of(extent: u32) -> std::ops::Range<u32> {
+    fn open_extents(&self, extents: Range<u32>) {
+        extents.for_each(|extent| self.edit_extent(extent, |e| e.flags &= !DRAINING));
+    }
+
+    /// The extents that pages in a row lie in.
+    fn extents_of(first: u32, pages: u32) -> Range<u32> {
+        first / PAGES_PER_EXTENT..(first + pages).div_ceil(PAGES_PER_EXTENT)
+    }
+
+    fn pages_of(extent: u32) -> Range<u32> {
         extent * PAGES_PER_EXTENT..(extent + 1) * PAGES_PER_EXTENT
     }
 
@@ -222,6 +270,11 @@ impl Allocator {
     pub fn drain_blocks(&self, drain: Drain, mut visit: impl FnMut(Ref, Option<PageKind>)) {
         match drain {
             Drain::Page(page) => self.for_each_block(page, |at, kind| visit(at, Some(kind))),
+            Drain::Stretch { first, pages } => {
+                for page in first..first + pages {
+                    self.for_each_block(page, |at, kind| visit(at, Some(kind)));
+                }
+            }
             Drain::Extent(extent) => {
                 for page in Self::pages_of(extent) {
                     self.for_each_block(page, |at, kind| visit(at, Some(kind)));
@@ -267,8 +320,17 @@ impl Allocator {
                     self.end_page(page);
                 }
                 let _held = self.heap_lock();
-                self.edit_extent(extent, |e| e.flags &= !DRAINING);
+                self.open_extents(extent..extent + 1);
                 self.extent(extent).used == 0
+            }
+            Drain::Stretch { first, pages } => {
+                for page in first..first + pages {
+                    self.end_page(page);
+                }
+                let _held = self.heap_lock();
+                self.open_extents(Self::extents_of(first, pages));
+                let units = Span { first: first * UNITS_PER_PAGE, units: pages * UNITS_PER_PAGE };
+                units.parts().all(|(extent, units)| self.extent(extent).used & units == 0)
             }
         };
         self.arena.u32_at(DRAIN_AT).fetch_sub(1, Relaxed);

@@ -110,11 +110,25 @@ impl Allocator {
     }
 
     /// Whether there is such a run, some of which may still have to be committed.
-    pub(super) fn has_run(&self, units: u32) -> bool {
+    pub(crate) fn has_run(&self, units: u32) -> bool {
         let _held = self.heap_lock();
         let growth = self.arena.uncommitted();
         self.find_run(units, Free::Committed).is_some()
             || self.find_run(units, Free::Soon).is_some_and(|span| self.missing(span) <= growth)
+    }
+
+    /// Has memory that is free, but in the wrong places, given back for a run of so many units where some
+    /// has yet to be committed. False: there is no such place, or not enough was had.
+    pub(crate) fn make_run(&self, units: u32) -> bool {
+        let needed = {
+            let _held = self.heap_lock();
+            self.find_run(units, Free::Soon).map(|span| self.missing(span))
+        };
+        // What is given back may lie in that very place: so much more is enough wherever it lies.
+        needed.is_some() && {
+            self.release_steps(units as u64 * UNIT + STEP);
+            self.has_run(units)
+        }
     }
 
     /// Bytes that a span takes to be committed, beside those that are being committed already.

@@ -23,6 +23,7 @@ mod page;
 mod runs;
 pub mod session;
 pub mod statistics;
+mod stretch;
 mod upkeep;
 mod usage;
 mod verify;

@@ -90,7 +90,7 @@ impl Allocator {
         let (extent, bit) = (unit / UNITS_PER_EXTENT, 1u128 << (unit % UNITS_PER_EXTENT));
         extent < self.known_extents()
             && self.extent(extent).run_starts & bit != 0
-            && self.run_length(unit) >= run_units(bytes)
+            && self.run_length(unit) == run_units(bytes)
             && block_bytes(bytes) == run_units(bytes) as u64 * UNIT
     }
 

@@ -167,6 +167,8 @@ impl Allocator {
 
     /// Gives free steps back to the system, highest first, until `bytes` are. Used when the limit
     /// is reached while memory is free in pieces that do not fit, or lies below what is committed.
+    /// Not those of an extent that is being emptied: what is moved out of it would take their place
+    /// elsewhere, and nothing would be had.
     pub(crate) fn release_steps(&self, bytes: u64) -> u64 {
         let mut released = 0;
         let mut extent = self.known_extents();
@@ -174,7 +176,7 @@ impl Allocator {
             extent -= 1;
             released += self.release_extent_steps(extent, |e| {
                 let used = steps_of_units(e.used);
-                e.committed & !e.pending & !used
+                if e.flags & DRAINING == 0 { e.committed & !e.pending & !used } else { 0 }
             });
         }
         released

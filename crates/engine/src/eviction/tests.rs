@@ -33,14 +33,14 @@ fn put(session: &Session, name: &str, deadline: Deadline) {
 fn a_shard_without_deadlines_is_not_looked_at() {
     let (engine, session) = store();
     (0..1_000).for_each(|number| put(&session, &format!("key {number}"), Deadline::Never));
-    assert_eq!(session.evict(1, NOW), 0);
+    assert_eq!(session.evict(1, NOW).items, 0);
     let view = engine.view();
     let shards = (0..view.shard_count()).map(|number| view.shard_at(view.root_of(DB), number));
     for shard in shards {
         assert_eq!(shard.hand(), 0, "the hand has moved");
     }
     put(&session, "short-lived", Deadline::At(FAR));
-    assert_eq!(session.evict(1, NOW), 1);
+    assert_eq!(session.evict(1, NOW).items, 1);
     assert_eq!((engine.len(DB), engine.volatile_len(DB)), (1_000, 0));
 }
 

@@ -38,7 +38,7 @@ impl Session {
             gained |= self.empty(candidate.drain, NoPlace::Stay, now).is_some();
         }
         if bytes > BLOCK_MAX
-            && let Some(candidate) = allocator.drain_extent_candidate()
+            && let Some(candidate) = allocator.drain_extent_candidate(u64::MAX)
         {
             gained |= self.empty(candidate.drain, NoPlace::Evict, now).is_some();
         }

@@ -2,6 +2,7 @@
 
 mod compaction;
 mod expiry;
+mod gather;
 mod room;
 
 use crate::alloc::Collapse;
@@ -129,7 +130,7 @@ impl Session {
             let many = (self.engine().item_count() / 1024).clamp(1, 64) as usize;
             let evicted = match many {
                 1 if self.evict_large(now) => 1,
-                _ => self.evict(many, now),
+                _ => self.evict(many, now).items,
             };
             self.slot().flush();
             work.evicted += evicted as u64;
@@ -184,11 +185,8 @@ impl Session {
             if allocator.release_empty_extents(WASTE_BYTES_MIN / 2) > 0 {
                 continue;
             }
-            let Some(candidate) = allocator.drain_extent_candidate() else { break };
             // Who moves a value holds its shard's lock, for some milliseconds at this size.
-            if candidate.largest_bytes > MOVED_BYTES_MAX {
-                break;
-            }
+            let Some(candidate) = allocator.drain_extent_candidate(MOVED_BYTES_MAX) else { break };
             match self.empty(candidate.drain, NoPlace::Stay, now) {
                 Some(moved) => work.moved_bytes += moved,
                 None => break,

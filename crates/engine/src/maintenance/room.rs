@@ -1,5 +1,6 @@
 //! Room for what is about to be written: what `maxmemory` allows, and what to do when it is used up.
 
+use super::gather::Gathered;
 use crate::alloc::{BLOCK_MAX, PageKind, block_bytes};
 use crate::graveyard::BUSY_TURNS_MAX;
 use crate::index::segment::SEGMENT_BYTES;
@@ -28,6 +29,8 @@ const ROUNDS_ABOVE_LIMIT: usize = 64;
 const ITEMS_ABOVE_LIMIT: usize = 64;
 /// Rounds of eviction and compaction for one command.
 const ROUNDS_MAX: usize = 4_000;
+/// Items that go in one of them.
+const ITEMS_A_ROUND_MAX: usize = 4096;
 /// Of these, the first that try to do without eviction.
 const ROUNDS_WITHOUT_LOSS: usize = 8;
 /// Rounds that come to nothing before one command gives up, and the turns it waits after each.
@@ -81,7 +84,7 @@ impl Session {
     }
 
     /// What is kept free, for the index most of all.
-    fn reserve(&self) -> u64 {
+    pub(super) fn reserve(&self) -> u64 {
         RESERVE_BYTES.min(self.engine().arena().limit() / RESERVE_ONE_IN)
     }
 
@@ -138,7 +141,7 @@ impl Session {
             // Where each one counts, no more go than must; for no bytes one.
             true => bytes.div_ceil(average).max(1),
             // A large value needs many small ones gone.
-            false => (bytes / 64).clamp(16, 4096),
+            false => (bytes / 64).clamp(16, ITEMS_A_ROUND_MAX),
         };
         let mut waits = 0..WAITS_MAX;
         let mut busy_turns = 0..BUSY_TURNS_MAX;
@@ -180,15 +183,25 @@ impl Session {
                 self.slot().flush();
                 continue;
             }
+            let item = bytes + ITEM_EXTRA_BYTES;
+            let is_run = item > BLOCK_MAX;
+            let items = match is_run.then(|| self.gather_for_run(item, now)) {
+                Some(Gathered::Some) => continue,
+                Some(Gathered::Lacking(lacking)) => {
+                    (lacking as usize).div_ceil(average).clamp(1, ITEMS_A_ROUND_MAX)
+                }
+                None => items,
+            };
             let evicted = self.evict(items, now);
             self.slot().flush();
             if self.has_room(bytes) {
                 return Ok(());
             }
-            let gained = self.compact_for(bytes, now);
-            if evicted == 0 && !gained {
-                // Others may hold the locks of all that could go, or have just taken what went.
-                if fruitless.next().is_none() {
+            let gained = !is_run && self.compact_for(bytes, now);
+            if evicted.items == 0 && !gained {
+                // Others may hold the locks of all that could go. Or of a few items all are in the hands
+                // of others, who have taken what went.
+                if !(evicted.met_busy || is_few) || fruitless.next().is_none() {
                     break;
                 }
                 (0..FRUITLESS_TURNS).for_each(|_| yield_turn());

@@ -45,10 +45,12 @@ impl Session {
         // Writers are too quick, or the locks are ours anyway.
         out.truncate(start);
         let places: Vec<(Db, u64)> = keys.iter().map(|key| (db, key.hash)).collect();
-        let _guard = self.write_many(&places, now);
         let mut unused = Vec::new();
+        let guard = self.write_many(&places, now);
         let complete = self.read_all(db, keys, now, out, &mut head, &mut unused);
         debug_assert!(complete, "nothing can change under the locks");
+        drop(guard);
+        self.count_many(db, keys, now);
     }
 
     /// False: something was seen that cannot be.

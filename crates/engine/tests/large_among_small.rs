@@ -1,0 +1,94 @@
+//! A large value comes into a store that is full of small ones: about as much goes as it takes.
+//!
+//! Memory is one piece of it for a large value, and what is evicted lies anywhere. Evicting until a
+//! piece happened to be free lost nine tenths of a store of 100,000 small items for one megabyte.
+
+// Tens of megabytes are written: hours, for an interpreter.
+#![cfg(not(miri))]
+
+use dolium_engine::*;
+
+const DB: Db = Db(0);
+const NOW: Millis = 1_000;
+const SMALL: usize = 500;
+
+struct Store {
+    engine: std::sync::Arc<Engine>,
+    session: Session,
+}
+
+impl Store {
+    /// Full of small values.
+    fn full(arena: u64, limit: u64, size: impl Fn(u64) -> usize) -> Store {
+        let options = EngineOptions {
+            max_bytes: arena,
+            shards: 64,
+            policy: Policy::AllKeysLru,
+            ..EngineOptions::default()
+        };
+        let engine = Engine::create(options).expect("an arena");
+        engine.set_max_memory(limit);
+        let session = engine.session().expect("a slot");
+        let store = Store { engine, session };
+        let mut number = 0;
+        while store.engine.statistics().evicted == 0 || number < 2 * store.engine.item_count() {
+            store.put(&format!("small {number}"), size(number));
+            number += 1;
+        }
+        store
+    }
+
+    fn put(&self, name: &str, bytes: usize) {
+        let key = self.engine.key(name.as_bytes());
+        let value = vec![7; bytes];
+        let put = Put::plain(Value::Bytes(&value));
+        self.session.make_room(name.len() + bytes, NOW).expect("room is made");
+        self.session.write(DB, &key, NOW).put(DB, &key, &put).expect("memory");
+    }
+
+    /// How many items went for it.
+    fn gone_for(&self, name: &str, bytes: usize) -> u64 {
+        let before = self.engine.statistics().evicted;
+        self.put(name, bytes);
+        self.engine.statistics().evicted - before
+    }
+}
+
+/// So many times its own bytes may go for a value, and this part of the store beside: what one round
+/// takes, and what is moved away and finds no place.
+const TIMES: u64 = 3;
+const STORE_ONE_IN: u64 = 16;
+
+/// `TIMES` and `STORE_ONE_IN` hold for each of these, stored into a store that is full of others.
+fn goes_about_as_much(arena: u64, limit: u64, size: impl Fn(u64) -> usize) {
+    for value in [100_000, 300_000, 1_100_000, 1_900_000, 5_000_000] {
+        let store = Store::full(arena, limit, &size);
+        let items = store.engine.item_count();
+        let weight = value as u64 * items / limit;
+        for name in ["large", "large", "another", "a third"] {
+            let gone = store.gone_for(name, value);
+            let most = TIMES * weight + items / STORE_ONE_IN;
+            assert!(
+                gone <= most,
+                "for {value} B went {gone} of {items} items, {weight} weigh as much"
+            );
+        }
+        assert_eq!(store.engine.verify_at_rest(), Ok(()));
+    }
+}
+
+#[test]
+fn one_among_values_of_one_size() {
+    goes_about_as_much(64 << 20, 64 << 20, |_| SMALL);
+}
+
+/// The arena goes on behind what the limit allows.
+#[test]
+fn one_where_the_arena_is_larger() {
+    goes_about_as_much(1 << 30, 64 << 20, |_| SMALL);
+}
+
+#[test]
+fn one_among_values_of_many_sizes() {
+    goes_about_as_much(128 << 20, 128 << 20, |number| 50 + (number * 7_919 % 6_000) as usize);
+}
