@@ -25,6 +25,13 @@ fn is_administrator() -> bool {
     u64::from_str_radix(line.trim(), 16).unwrap() & ADMINISTRATOR == ADMINISTRATOR
 }
 
+/// Who was started to outlive his terminal, as by `nohup`, starts others that do.
+fn outlives_terminals() -> bool {
+    let status = fs::read_to_string("/proc/self/status").unwrap();
+    let line = status.lines().find_map(|line| line.strip_prefix("SigIgn:")).unwrap();
+    u64::from_str_radix(line.trim(), 16).unwrap() & 1 == 1
+}
+
 /// A moment that differs from run to run; it is in the message of what fails.
 fn moment(number: u64) -> Duration {
     let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap();
@@ -177,6 +184,62 @@ fn what_stands_for_spark_ends_with_the_lab() {
         assert_eq!(left(lab.id()), Vec::<String>::new());
     }
     let _ = fs::remove_dir_all(&folder);
+}
+
+/// Of all but `lab run`, `trust` and `crowd` SIGTERM left the directory; a terminal that was closed ended
+/// `lab run` in the middle.
+#[test]
+fn every_experiment_over_stores_ends_in_order_by_whichever_signal() {
+    let out = std::env::temp_dir().join(format!("dolium-signals-{}", std::process::id()));
+    let into = out.display().to_string();
+    let long = ["--keys", "1000", "--window", "400", "--rounds", "1000"];
+    for (words, signal) in [
+        (["compare", "--stores", "null", "--ops", "get"].as_slice(), Signal::TERM),
+        (&["qos", "--stores", "null"], Signal::TERM),
+        (&["threads", "--ops", "get"], Signal::TERM),
+        (&["growth"], Signal::TERM),
+        (&["compare", "--stores", "null", "--ops", "get"], Signal::HUP),
+        (&["run", "zhang14-fig4", "--stores", "null", "--quick", "--out", &into], Signal::HUP),
+    ] {
+        if signal == Signal::HUP && outlives_terminals() {
+            continue;
+        }
+        let more: &[&str] = if words[0] == "run" { &[] } else { &long };
+        let mut lab = Command::new(DOLIUM)
+            .arg("lab")
+            .args(words)
+            .args(more)
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .spawn()
+            .unwrap();
+        let pid = Pid::from_child(&lab);
+        let directory = std::env::temp_dir().join(format!("dolium-lab-{}", lab.id()));
+        let begun = Instant::now();
+        while !directory.exists() && lab.try_wait().unwrap().is_none() {
+            assert!(begun.elapsed() < Duration::from_secs(60), "{words:?} does not begin");
+            thread::sleep(Duration::from_millis(10));
+        }
+        thread::sleep(SHORTEST);
+        if lab.try_wait().unwrap().is_some() {
+            // Two threads need two cores.
+            assert!(words[0] == "threads", "{words:?} has ended by itself");
+            continue;
+        }
+        kill_process(pid, signal).unwrap();
+        if signal == Signal::HUP {
+            // The shell says it again.
+            thread::sleep(Duration::from_millis(20));
+            let _ = kill_process(pid, signal);
+        }
+        let status = lab.wait().unwrap();
+        assert_eq!(status.code(), Some(1), "{words:?}: {status}");
+        assert!(!directory.exists(), "{words:?} left {}", directory.display());
+    }
+    let file = out.join("zhang14-fig4.json");
+    let is_kept = fs::read_to_string(&file).is_ok_and(|kept| kept.contains("\"interrupted\":true"));
+    assert!(is_kept || outlives_terminals(), "{}", file.display());
+    let _ = fs::remove_dir_all(&out);
 }
 
 #[test]

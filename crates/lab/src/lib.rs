@@ -16,11 +16,15 @@
 //! trust/      the lab's own claims, measured
 //! report/     what is left on disk: JSON, CSV, SVG and one page
 //! attached    the loop of a process that is attached to a store's memory
+//! output      what is written to the standard output and to the standard error
 //! cli/        `dolium lab ...`
 //! ```
 //!
 //! An absolute figure belongs to its machine and its minute. What this crate reports is therefore
 //! first a ratio between stores that took turns in one run, and only then a time.
+
+// Its own way out is `output`: these macros abort where nobody reads.
+#![warn(clippy::print_stdout, clippy::print_stderr)]
 
 pub mod attached;
 pub mod cli;
@@ -37,6 +41,7 @@ pub mod limits;
 pub mod machine;
 pub mod misses;
 pub mod null;
+pub mod output;
 pub mod probes;
 pub mod report;
 pub mod returns;

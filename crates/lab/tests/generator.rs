@@ -123,6 +123,26 @@ fn an_open_loop_tells_of_the_nap_that_a_closed_loop_hides() {
     assert!((open.latency.len() as f64 - rate * 2.0).abs() <= 2.0, "{}", open.latency.len());
 }
 
+/// The percentiles of reads and of writes lacked exactly those that waited longest.
+#[test]
+fn what_is_never_answered_is_among_the_latencies_of_its_kind() {
+    let asleep = Duration::from_secs(20);
+    let target = server(resp, Some((asleep, asleep)));
+    let open = LoadSpec {
+        connections: 2,
+        pipeline: 1,
+        threads: 1,
+        warm_up: Duration::ZERO,
+        window: Duration::from_millis(100),
+        pace: Pace::Open { rate: 1_000.0 },
+        ..spec(&target)
+    };
+    let report = ask(&open, &workload(Protocol::Resp, Mix::GetPerMille(500))).unwrap();
+    assert!(report.unanswered >= 99, "{}", report.unanswered);
+    let by_kind: Vec<u64> = report.kinds.iter().map(|(_, latency)| latency.len()).collect();
+    assert_eq!(by_kind.iter().sum::<u64>(), report.unanswered, "{by_kind:?}");
+}
+
 #[test]
 fn intervals_hold_every_operation_and_a_ramp_grows() {
     let target = server(resp, None);

@@ -112,13 +112,17 @@ fn requests_that_a_ring_never_sent_are_unanswered_at_their_age() {
     }
     let asleep = Duration::from_secs(20);
     let target = server(resp, Some((asleep, asleep)));
-    let sets = Workload { value_bytes: 3_900.into(), ..workload(Protocol::Resp, Mix::Set) };
+    let mix = Mix::GetPerMille(500);
+    let mixed = Workload { value_bytes: 3_900.into(), ..workload(Protocol::Resp, mix) };
     let pace = Pace::Open { rate: 40_000.0 };
-    let how = LoadSpec { connections: 2, pace, ..spec(&target) };
-    let report = ask(&how, &sets).unwrap();
+    let how = LoadSpec { connections: 2, pipeline: 1, pace, ..spec(&target) };
+    let report = ask(&how, &mixed).unwrap();
     assert!(report.by_ring);
     assert!(report.unanswered.abs_diff(10_000) <= 1, "{}", report.unanswered);
     assert_eq!(report.unanswered, report.latency.len());
+    let by_kind: Vec<u64> = report.kinds.iter().map(|(_, latency)| latency.len()).collect();
+    assert_eq!(by_kind.iter().sum::<u64>(), report.unanswered, "{by_kind:?}");
+    assert!(by_kind[0].abs_diff(by_kind[1]) < report.unanswered / 10, "{by_kind:?}");
     assert!(report.latency_us(0.5) > 3e6, "{report:?}");
 }
 

@@ -7,7 +7,7 @@ use clap::Args;
 
 use crate::crowd::measure::{self, Beside, CONNECTIONS, Contender, Phase, Plan, RATE, Window};
 use crate::statistics::{Estimate, median};
-use crate::{LabError, cpu, interrupt};
+use crate::{LabError, cpu, interrupt, output};
 
 #[derive(Args)]
 pub(super) struct Options {
@@ -57,9 +57,9 @@ impl Options {
         }
         let comes_first = !self.shared && measure::may_come_first();
         if !comes_first && !self.shared {
-            eprintln!(
+            output::note(
                 "chrt cannot give the servers real-time priority here: other programs of the \
-                 machine share their core, and its pauses are in the figures"
+                 machine share their core, and its pauses are in the figures",
             );
         }
         let plan = Plan {
@@ -73,25 +73,25 @@ impl Options {
         };
         let mut windows = Vec::new();
         let ended = measure::run(&plan, &mut windows, &mut |window| {
-            eprintln!(
+            output::note(format_args!(
                 "round {} {:<10} {:<8} {:<10} p99 {:>8.0} us",
                 window.round + 1,
                 window.beside,
                 name(window.phase),
                 window.store,
                 window.p99_us
-            );
+            ));
         });
         // What was measured until Ctrl-C, or until something failed, is kept and shown.
         let kept = self.json.as_deref().map_or(Ok(()), |path| super::write_json(path, &windows));
-        println!(
+        let mut lines = vec![format!(
             "{RATE} requests/s over {CONNECTIONS} connections, open loop; medians of {} rounds",
             windows.last().map_or(0, |window| window.round + 1)
+        )];
+        lines.push(
+            "| beside | crowd | store | p50 us | p99 us of 0.1 s | in the quiet | ratio | p99 us | ratio to quiet | late p99 us | server busy | MiB resident |".into()
         );
-        println!(
-            "| beside | crowd | store | p50 us | p99 us of 0.1 s | in the quiet | ratio | p99 us | ratio to quiet | late p99 us | server busy | MiB resident |"
-        );
-        println!("|---|---|---|---|---|---|---|---|---|---|---|---|");
+        lines.push("|---|---|---|---|---|---|---|---|---|---|---|---|".into());
         let mut besides: Vec<&str> = Vec::new();
         for window in &windows {
             if !besides.contains(&window.beside.as_str()) {
@@ -101,11 +101,11 @@ impl Options {
         for beside in besides {
             for contender in &plan.contenders {
                 for phase in [Phase::Arriving, Phase::Standing] {
-                    row(&windows, beside, phase, &contender.name);
+                    lines.extend(rows(&windows, beside, phase, &contender.name));
                 }
             }
         }
-        kept.and(ended)
+        kept.and(output::print(lines.join("\n") + "\n")).and(ended)
     }
 }
 
@@ -125,7 +125,8 @@ fn name(phase: Phase) -> &'static str {
     }
 }
 
-fn row(windows: &[Window], beside: &str, phase: Phase, store: &str) {
+/// The row of a store, and one for what it never answered.
+fn rows(windows: &[Window], beside: &str, phase: Phase, store: &str) -> Vec<String> {
     let of = |phase: Phase| -> Vec<&Window> {
         let fits = |one: &&Window| one.store == store && one.beside == beside;
         windows.iter().filter(fits).filter(|one| one.phase == phase).collect()
@@ -137,12 +138,14 @@ fn row(windows: &[Window], beside: &str, phase: Phase, store: &str) {
     // Each beside the quiet window before the crowd: what the machine does from minute to minute is in both.
     let ratio = |of: &dyn Fn(&[&Window]) -> Vec<f64>| {
         let ratio = Estimate::of_ratio(&of(&these), &of(&quiet));
-        format!("{:.2} ({:.2} to {:.2})", ratio.value, ratio.low, ratio.high)
+        let [value, low, high] =
+            [ratio.value, ratio.low, ratio.high].map(|one| output::number(one, 2));
+        format!("{value} ({low} to {high})")
     };
     if these.is_empty() {
-        return;
+        return Vec::new();
     }
-    println!(
+    let mut rows = vec![format!(
         "| {beside} | {} | {store} | {:.0} | {:.0} | {:.0} | {} | {:.0} | {} | {:.0} | {:.0} % | {:.0} |",
         name(phase),
         middle(&|one| one.p50_us),
@@ -154,9 +157,11 @@ fn row(windows: &[Window], beside: &str, phase: Phase, store: &str) {
         middle(&|one| one.late_p99_us),
         100.0 * middle(&|one| one.server_busy),
         middle(&|one| one.resident_mib),
-    );
+    )];
     let unanswered: u64 = these.iter().map(|one| one.unanswered).sum();
     if unanswered > 0 {
-        println!("| | | | {unanswered} requests were never answered | | | | | | | | |");
+        let never = format!("| | | | {unanswered} requests were never answered | | | | | | | | |");
+        rows.push(never);
     }
+    rows
 }

@@ -7,11 +7,10 @@
 
 use std::path::Path;
 
-use crate::LabError;
-use crate::report;
 use crate::run::figures;
 use crate::run::results::{Point, Results};
 use crate::statistics::{Judgement, Noise, Verdict};
+use crate::{LabError, output, report};
 
 /// How much the machine's speed differed between two runs, and within each of them.
 fn drift(a: &Results, b: &Results) -> f64 {
@@ -63,32 +62,33 @@ pub fn lines(a: &Results, b: &Results) -> Vec<Line> {
 /// Reads two runs and prints what differs.
 pub fn run(a: &Path, b: &Path) -> Result<(), LabError> {
     let (first, second) = (report::read(a)?, report::read(b)?);
-    let mut any = false;
+    let (mut any, mut said) = (false, Vec::new());
     for one in &first {
         let name = &one.experiment.name;
         let Some(other) = second.iter().find(|results| results.experiment.name == *name) else {
-            println!("{name}: only in {}", a.display());
+            said.push(format!("{name}: only in {}", a.display()));
             continue;
         };
         any = true;
-        println!("{name}: {}", figures::label(&one.experiment.figure));
-        println!("  {} against {}", b.display(), a.display());
+        said.push(format!("{name}: {}", figures::label(&one.experiment.figure)));
+        said.push(format!("  {} against {}", b.display(), a.display()));
         let lines = lines(one, other);
         for line in &lines {
-            println!("  {:<12} {:<34} {}", line.store, line.settings, line.judgement);
+            said.push(format!("  {:<12} {:<34} {}", line.store, line.settings, line.judgement));
         }
         let told = |line: &&Line| matches!(line.judgement.verdict, Verdict::More | Verdict::Less);
         let differences = lines.iter().filter(told).count();
         let drift = 100.0 * drift(one, other);
         if differences == 0 {
-            println!("  no difference in {} points", lines.len());
+            said.push(format!("  no difference in {} points", lines.len()));
         } else {
-            println!("  {differences} of {} points differ", lines.len());
+            said.push(format!("  {differences} of {} points differ", lines.len()));
         }
-        println!(
+        said.push(format!(
             "  the machine's own speed differed by up to {drift:.1} % between and within them\n"
-        );
+        ));
     }
+    output::print(said.iter().map(|line| format!("{line}\n")).collect::<String>())?;
     if any { Ok(()) } else { Err(LabError::Options("the two runs share no experiment".into())) }
 }
 

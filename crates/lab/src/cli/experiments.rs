@@ -7,11 +7,11 @@ use clap::{Args, ValueEnum};
 
 use super::turns::{Cells, Turns};
 use super::{may_write, write_json};
-use crate::LabError;
 use crate::compare::{self, Plan, qos};
 use crate::misses::{Floor, Pages};
 use crate::stores::{self, Store, Surroundings};
 use crate::workload::Operation;
+use crate::{LabError, output};
 
 /// Rounds of a comparison: enough to find a difference of three percent.
 const ROUNDS: usize = 10;
@@ -131,12 +131,18 @@ impl MissesOptions {
         const SIZES: [(usize, usize); 2] = [(16, 32), (24, 100)];
         self.json.as_deref().map_or(Ok(()), may_write)?;
         let pages = if self.huge { Pages::Huge } else { Pages::Small };
-        println!("Two cache misses and a copy of the value, ns, memfd, {pages:?} pages\n");
-        println!(
-            "{:>10} {:>9} {:>10} {:>10} {:>10} {:>10}",
-            "items", "key+value", "dependent", "batch 16", "batch 32", "huge MiB"
-        );
-        println!("{}", "─".repeat(64));
+        // An output that takes nothing more is told of at the end: each row takes a while to be found.
+        let mut told = output::print(format_args!(
+            "Two cache misses and a copy of the value, ns, memfd, {pages:?} pages\n\n\
+             {:>10} {:>9} {:>10} {:>10} {:>10} {:>10}\n{}\n",
+            "items",
+            "key+value",
+            "dependent",
+            "batch 16",
+            "batch 32",
+            "huge MiB",
+            "─".repeat(64)
+        ));
         let mut floors = Vec::new();
         for &items in &self.items {
             let fitting = SIZES.map(|(key, value)| {
@@ -148,18 +154,18 @@ impl MissesOptions {
             for (name, prepare) in fitting.into_iter().chain([lines]) {
                 let floor = prepare()?;
                 let result = floor.measure();
-                println!(
-                    "{items:>10} {name:>9} {:>10.1} {:>10.1} {:>10.1} {:>10}",
+                told = told.and(output::print(format_args!(
+                    "{items:>10} {name:>9} {:>10.1} {:>10.1} {:>10.1} {:>10}\n",
                     result.dependent_ns,
                     result.batch16_ns,
                     result.batch32_ns,
                     floor.huge_kib() / 1024,
-                );
+                )));
                 floors.push(result);
             }
         }
-        println!("\nlines: a line of 64 bytes, then 128 bytes, all of them copied");
-        self.json.as_deref().map_or(Ok(()), |path| write_json(path, &floors))
+        self.json.as_deref().map_or(Ok(()), |path| write_json(path, &floors))?;
+        told.and(output::print("\nlines: a line of 64 bytes, then 128 bytes, all of them copied\n"))
     }
 }
 

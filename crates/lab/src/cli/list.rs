@@ -2,9 +2,9 @@
 
 use clap::Args;
 
-use crate::LabError;
 use crate::experiment::{Kind, Length, STUDIES, catalogue};
 use crate::run::live::duration;
+use crate::{LabError, output};
 
 #[derive(Args)]
 pub(super) struct Options {
@@ -17,13 +17,13 @@ impl Options {
     pub fn run(&self) -> Result<(), LabError> {
         if let Some(name) = &self.show {
             let experiment = catalogue::find(name)?;
-            print!("{}", catalogue::text(&experiment.name).unwrap_or_default());
-            return Ok(());
+            return output::print(catalogue::text(&experiment.name).unwrap_or_default());
         }
         let all = catalogue::all()?;
         let width = all.iter().map(|one| one.name.len()).max().unwrap_or_default();
+        let mut lines = Vec::new();
         for study in STUDIES {
-            println!("{study}");
+            lines.push(study.to_string());
             for experiment in all.iter().filter(|one| one.study == study) {
                 let stores = experiment.stores.len().max(1);
                 let quick = catalogue::seconds(experiment, Length::Quick, stores);
@@ -32,10 +32,11 @@ impl Options {
                     _ => String::new(),
                 };
                 let (name, title) = (&experiment.name, &experiment.title);
-                println!("{}", format!("  {name:<width$} {title:<62} {takes}").trim_end());
+                let line = format!("  {name:<width$} {title:<62} {takes}");
+                lines.push(line.trim_end().to_string());
             }
         }
-        println!("\n`dolium lab run NAME... --quick` runs them; `--show NAME` prints a file.");
-        Ok(())
+        let how = "`dolium lab run NAME... --quick` runs them; `--show NAME` prints a file.";
+        output::print(format_args!("{}\n\n{how}\n", lines.join("\n")))
     }
 }

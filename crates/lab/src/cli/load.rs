@@ -6,9 +6,9 @@ use std::time::Duration;
 
 use clap::Args;
 
-use crate::LabError;
 use crate::generator::{self, LoadSpec, Pace, Target, Tls, TlsOptions};
 use crate::workload::{Distribution, Mix, Protocol, RequestPool, Sizes, Workload};
+use crate::{LabError, output};
 
 #[derive(Args)]
 pub(super) struct Options {
@@ -139,37 +139,40 @@ impl Options {
             generator::preload(&spec.target, &workload, |_| {})?;
         }
         let report = generator::run(&spec, &pool)?;
-        println!(
+        let mut lines = vec![format!(
             "{}, pipeline {}, {} connections, {} loop",
             self.mix.name(),
             self.pipeline,
             self.connections,
             if self.rate.is_some() { "open" } else { "closed" }
-        );
-        println!("  operations      {:>12}", report.operations);
-        println!("  operations/s    {:>12.0}", report.rate());
+        )];
+        lines.push(format!("  operations      {:>12}", report.operations));
+        lines.push(format!("  operations/s    {:>12.0}", report.rate()));
         for (name, share) in
             [("p50", 0.5), ("p90", 0.9), ("p99", 0.99), ("p99.9", 0.999), ("worst", 1.0)]
         {
-            println!("  {name:<12} us {:>12.1}", report.latency_us(share));
+            lines.push(format!("  {name:<12} us {:>12.1}", report.latency_us(share)));
         }
         if self.rate.is_some() {
             let lag = report.lag.value_at_quantile(0.99) as f64 / 1e3;
-            println!("  client late us  {lag:>12.1}   (99th percentile)");
+            lines.push(format!("  client late us  {lag:>12.1}   (99th percentile)"));
         }
-        println!("  client us/op    {:>12.3}", report.client_us());
+        lines.push(format!("  client us/op    {:>12.3}", report.client_us()));
         if let (Some(us), Some(busy)) = (report.server_us(), report.server_busy()) {
-            println!("  server us/op    {us:>12.3}");
-            println!("  server busy     {:>11.0}%", busy * 100.0);
+            lines.push(format!("  server us/op    {us:>12.3}"));
+            lines.push(format!("  server busy     {:>11.0}%", busy * 100.0));
         }
         if report.misses > 0 {
             let share = report.misses_percent();
-            println!("  without a value {:>12}   ({share:.2} % of what was read)", report.misses);
+            lines.push(format!(
+                "  without a value {:>12}   ({share:.2} % of what was read)",
+                report.misses
+            ));
         }
         if report.unanswered > 0 {
-            println!("  never answered  {:>12}", report.unanswered);
+            lines.push(format!("  never answered  {:>12}", report.unanswered));
         }
-        Ok(())
+        output::print(lines.join("\n") + "\n")
     }
 
     fn target(&self) -> Result<Target, LabError> {

@@ -20,7 +20,7 @@ use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
 
-use crate::{LabError, report};
+use crate::{LabError, output, report};
 
 #[derive(Parser)]
 #[command(name = "dolium lab", about = "Measure stores from outside, as a user does")]
@@ -93,7 +93,7 @@ where
     match done {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
-            eprintln!("dolium lab: {error}");
+            output::note(format_args!("dolium lab: {error}"));
             ExitCode::FAILURE
         }
     }

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 
-use crate::{LabError, report};
+use crate::{LabError, output, report};
 
 #[derive(Args)]
 pub(super) struct ReportOptions {
@@ -32,15 +32,14 @@ impl ReportOptions {
         match (&self.into, self.markdown) {
             (Some(document), true) => put(document, &report::markdown::text(&all))?,
             (Some(document), false) => put(document, &report::markdown::summary(&all))?,
-            (None, true) => print!("{}", report::markdown::text(&all)),
+            (None, true) => output::print(report::markdown::text(&all))?,
             (None, false) => {}
         }
         if self.keep.is_some() || self.markdown || self.into.is_some() {
             return Ok(());
         }
         let page = report::write(&self.directory, &all)?;
-        println!("{}", page.display());
-        Ok(())
+        output::print(format_args!("{}\n", page.display()))
     }
 }
 

@@ -5,8 +5,7 @@ use std::path::PathBuf;
 use clap::Args;
 
 use super::{may_write, write_json};
-use crate::LabError;
-use crate::returns;
+use crate::{LabError, output, returns};
 
 #[derive(Args)]
 pub(super) struct Options {
@@ -18,13 +17,16 @@ pub(super) struct Options {
 impl Options {
     pub fn run(&self) -> Result<(), LabError> {
         self.json.as_deref().map_or(Ok(()), may_write)?;
-        println!("A byte through a pair of Unix sockets, ns a system call\n");
-        println!("{:>22} {:>8} {:>8}", "functions to return", "ns", "more");
-        println!("{}", "─".repeat(40));
         let result = returns::run()?;
+        self.json.as_deref().map_or(Ok(()), |path| write_json(path, &result))?;
+        let mut lines = vec![
+            "A byte through a pair of Unix sockets, ns a system call\n".to_string(),
+            format!("{:>22} {:>8} {:>8}", "functions to return", "ns", "more"),
+            "─".repeat(40),
+        ];
         for (depth, ns) in result.ns.iter().enumerate() {
-            println!("{depth:>22} {ns:>8.0} {:>8.0}", ns - result.ns[0]);
+            lines.push(format!("{depth:>22} {ns:>8.0} {:>8.0}", ns - result.ns[0]));
         }
-        self.json.as_deref().map_or(Ok(()), |path| write_json(path, &result))
+        output::print(lines.join("\n") + "\n")
     }
 }

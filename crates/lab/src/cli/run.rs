@@ -15,7 +15,7 @@ use crate::run::live::{Live, table};
 use crate::run::results::Results;
 use crate::run::{self, Order};
 use crate::stores::Surroundings;
-use crate::{LabError, interrupt, report};
+use crate::{LabError, interrupt, output, report};
 
 #[derive(Args)]
 pub(super) struct RunOptions {
@@ -151,22 +151,24 @@ impl RunOptions {
             if let (true, Some(error)) = (results.points.is_empty(), &error)
                 && !matches!(error, LabError::Interrupted)
             {
-                eprintln!("dolium lab: {name}: {error}");
+                output::note(format_args!("dolium lab: {name}: {error}"));
                 problem = Some(LabError::Options(format!("{name} measured nothing")));
                 continue;
             }
             let others = task.others.iter().map(|other| results.seen_as(other));
             let mut measured: Vec<Results> = others.collect();
             measured.insert(0, results);
-            for results in &measured {
-                tell(results);
-            }
+            let told: String = measured.iter().map(told).collect();
             if let (None, Some(kept)) = (&error, &self.keep) {
                 report::keep(kept, &measured)?;
             }
             all.append(&mut measured);
             // Written after each experiment: a later one that fails takes nothing along.
             report::write(directory, &all)?;
+            // Only now: an output that takes nothing more takes nothing along, and the next ones are run.
+            if let Err(error) = output::print(told) {
+                problem = Some(error);
+            }
             match error {
                 None => {}
                 Some(LabError::Interrupted) => {
@@ -174,15 +176,17 @@ impl RunOptions {
                     break;
                 }
                 Some(error) => {
-                    eprintln!("dolium lab: {name}: {error}");
+                    output::note(format_args!("dolium lab: {name}: {error}"));
                     problem = Some(LabError::Options(format!("{name} did not run to its end")));
                 }
             }
         }
         if all.is_empty() && problem.is_none() {
-            println!("all of them are kept already");
+            output::print("all of them are kept already\n")?;
         } else if !all.is_empty() {
-            println!("\nreport: {}", directory.join("index.html").display());
+            let page = directory.join("index.html");
+            let told = output::print(format_args!("\nreport: {}\n", page.display()));
+            problem = problem.or(told.err());
         }
         problem.map_or(Ok(()), Err)
     }
@@ -227,16 +231,16 @@ impl RunOptions {
 }
 
 /// What was found, for the terminal.
-fn tell(results: &Results) {
-    println!("\n{}: {}\n", results.experiment.name, results.experiment.title);
-    print!("{}", table(results).unwrap_or_default());
+fn told(results: &Results) -> String {
+    let mut text = format!("\n{}: {}\n\n", results.experiment.name, results.experiment.title);
+    text.push_str(&table(results).unwrap_or_default());
     let screen = std::io::stdout().is_terminal();
-    for line in report::finding::sentences(results) {
-        println!("{}", fold(&line, screen));
+    let notes = report::warnings::all(results).into_iter().map(|line| format!("note: {line}"));
+    for line in report::finding::sentences(results).into_iter().chain(notes) {
+        text.push_str(&fold(&line, screen));
+        text.push('\n');
     }
-    for line in report::warnings::all(results) {
-        println!("{}", fold(&format!("note: {line}"), screen));
-    }
+    text
 }
 
 fn default_directory() -> PathBuf {

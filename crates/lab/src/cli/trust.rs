@@ -9,7 +9,7 @@ use serde::Serialize;
 use super::{may_write, write_json};
 use crate::stores::{Store, Surroundings};
 use crate::trust::{generators, latency, verdicts};
-use crate::{LabError, interrupt};
+use crate::{LabError, interrupt, output};
 
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum Claim {
@@ -72,26 +72,34 @@ impl Options {
         let mut outcomes = Outcomes::default();
         let ended = self.measure(&mut outcomes);
         // What was measured until Ctrl-C, or until something failed, is kept and shown.
+        self.keep(&outcomes)?;
         if let Some(verdicts) = &outcomes.verdicts {
-            println!("{verdicts}");
+            output::print(format_args!("{verdicts}\n"))?;
         }
-        self.json.as_deref().map_or(Ok(()), |path| write_json(path, &outcomes))?;
         ended
+    }
+
+    fn keep(&self, outcomes: &Outcomes) -> Result<(), LabError> {
+        self.json.as_deref().map_or(Ok(()), |path| write_json(path, outcomes))
     }
 
     fn measure(&self, outcomes: &mut Outcomes) -> Result<(), LabError> {
         let around = Surroundings::new(false, 1, None)?;
-        let mut say = |line: &str| eprintln!("{line}");
+        let mut say = |line: &str| output::note(line);
         let wanted = |claim| self.claims.is_empty() || self.claims.contains(&claim);
         if wanted(Claim::Generators) {
             let outcome = generators::run(&around, self.turns.max(2), self.seconds, &mut say)?;
-            println!("{outcome}\n");
+            let told = format!("{outcome}\n\n");
             outcomes.generators = Some(outcome);
+            self.keep(outcomes)?;
+            output::print(told)?;
         }
         if wanted(Claim::Latency) {
             let outcome = latency::run(&around, &self.stores, self.seconds, &mut say)?;
-            println!("{outcome}");
+            let told = format!("{outcome}\n");
             outcomes.latency = Some(outcome);
+            self.keep(outcomes)?;
+            output::print(told)?;
         }
         if wanted(Claim::Verdicts) {
             let outcome = outcomes.verdicts.insert(verdicts::Outcome::new(verdicts::Plan {

@@ -8,10 +8,10 @@ use serde::Serialize;
 
 use super::experiments::Progress;
 use super::{may_write, write_json};
-use crate::LabError;
 use crate::compare::{Idle, Plan};
 use crate::stores::{Store, Surroundings};
 use crate::workload::{Distribution, Operation};
+use crate::{LabError, interrupt, output};
 
 /// Options of every experiment in which servers take turns: what is asked, how often, and where it goes.
 #[derive(Args)]
@@ -103,18 +103,20 @@ impl Turns {
     }
 }
 
-/// Runs an experiment that says how far it is, shows what came out, and writes it to a file if there is one.
+/// Runs an experiment that says how far it is, writes what came out to a file if there is one, and shows it.
+/// A signal ends it in order: what it started and what it wrote for that are gone.
 pub(super) fn show<T: Display + Serialize>(
     json: Option<&Path>,
     run: impl FnOnce(&mut dyn FnMut(&str)) -> Result<T, LabError>,
 ) -> Result<(), LabError> {
     json.map_or(Ok(()), may_write)?;
+    interrupt::install()?;
     let mut progress = Progress::new();
     let outcome = run(&mut |line| progress.show(line));
     progress.clear();
     let outcome = outcome?;
-    print!("{outcome}");
-    json.map_or(Ok(()), |path| write_json(path, &outcome))
+    json.map_or(Ok(()), |path| write_json(path, &outcome))?;
+    output::print(outcome)
 }
 
 /// Which operations are asked, each at which depths.

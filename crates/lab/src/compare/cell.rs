@@ -19,7 +19,7 @@ use crate::workload::Operation;
 
 /// Share of its threads' time at which the generator itself is what limits a rate.
 const CLIENT_FULL: f64 = 0.95;
-/// Cores of a server that still has time to spare.
+/// Share of its cores at which a server still has time to spare.
 const SERVER_IDLE: f64 = 0.9;
 /// Stores whose reads without a value differ by more percentage points did not do the same work.
 const MISSES_ALIKE: f64 = 1.0;
@@ -71,10 +71,12 @@ impl Visit {
         })
     }
 
-    /// Whether the generator was at its end, with so many threads, and the server was not.
-    fn is_client_full(&self, threads: usize) -> bool {
+    /// Whether the generator was at its end, with so many threads, and the server, with so many cores, was
+    /// not, or nobody knows.
+    fn is_client_full(&self, threads: usize, cores: usize) -> bool {
         let client = self.client_us * self.rate / 1e6 / threads.max(1) as f64;
-        client > CLIENT_FULL && self.busy < SERVER_IDLE
+        let busy = self.busy / cores.max(1) as f64;
+        client > CLIENT_FULL && (busy.is_nan() || busy < SERVER_IDLE)
     }
 }
 
@@ -131,9 +133,10 @@ impl Cell {
         all.map_or(f64::NAN, |ns| ns as f64 / operations as f64)
     }
 
-    /// Whether the generator limited the rate of one of the two.
-    pub fn is_client_full(&self, pair: [usize; 2], threads: usize) -> bool {
-        let full = |visit: &Visit| f64::from(u8::from(visit.is_client_full(threads)));
+    /// Whether the generator, of so many threads, limited the rate of one of the two, whose servers can take
+    /// so many cores.
+    pub fn is_client_full(&self, pair: [usize; 2], threads: usize, cores: usize) -> bool {
+        let full = |visit: &Visit| f64::from(u8::from(visit.is_client_full(threads, cores)));
         pair.iter().any(|&store| self.typical(store, full) > 0.5)
     }
 
@@ -198,12 +201,18 @@ mod tests {
     fn a_full_generator_and_unlike_misses_are_noticed() {
         let full = Visit { client_us: 1.95, busy: 0.7, ..visit(2.0, 1.0) };
         let quiet = visit(2.0, 1.0);
-        assert!(cell(full.clone(), quiet.clone()).is_client_full([0, 1], 1));
-        assert!(cell(quiet.clone(), full.clone()).is_client_full([0, 1], 1));
-        assert!(!cell(full.clone(), quiet.clone()).is_client_full([0, 1], 2));
+        assert!(cell(full.clone(), quiet.clone()).is_client_full([0, 1], 1, 1));
+        assert!(cell(quiet.clone(), full.clone()).is_client_full([0, 1], 1, 1));
+        assert!(!cell(full.clone(), quiet.clone()).is_client_full([0, 1], 2, 1));
+        // Of two cores as much is little; and what is not seen is not known to be full.
+        let two = Visit { busy: 1.4, ..full.clone() };
+        assert!(!cell(two.clone(), quiet.clone()).is_client_full([0, 1], 1, 1));
+        assert!(cell(two, quiet.clone()).is_client_full([0, 1], 1, 2));
+        let unseen = Visit { busy: f64::NAN, ..full.clone() };
+        assert!(cell(unseen, quiet.clone()).is_client_full([0, 1], 1, 1));
         // A server that is full too is what limits the rate.
         let both = Visit { busy: 0.97, ..full };
-        assert!(!cell(both, quiet.clone()).is_client_full([0, 1], 1));
+        assert!(!cell(both, quiet.clone()).is_client_full([0, 1], 1, 1));
         let missing = Visit { misses: 120, ..quiet.clone() };
         assert_eq!(cell(missing.clone(), quiet.clone()).misses_percent(0), 3.0);
         assert!(!cell(missing, quiet.clone()).is_alike([0, 1]));

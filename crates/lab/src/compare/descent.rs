@@ -31,11 +31,12 @@ pub(crate) struct Descent {
 }
 
 impl Descent {
-    /// `rungs` are those of the second pass.
+    /// `rungs` are those of the second pass. Of who answers nothing at all there is no rate to be tried.
     pub fn from(top: f64, rungs: usize) -> Self {
+        let is_rate = top.is_finite() && top > 0.0;
         let width = top / RUNGS as f64;
-        let ahead = (1..=RUNGS).map(|rung| rung as f64 * width).collect();
-        Self { ahead, width, second: Some(rungs), kept: 0.0, has_broken: false }
+        let ahead = (1..=RUNGS).filter(|_| is_rate).map(|rung| rung as f64 * width).collect();
+        Self { ahead, width, second: is_rate.then_some(rungs), kept: 0.0, has_broken: false }
     }
 
     /// The rate to try next; none at the end.
@@ -88,6 +89,15 @@ mod tests {
         let (tried, kept) = search(80.0, 4, |_| false);
         assert_eq!((tried.len(), kept), (12, 0.0));
         assert_eq!(search(80.0, 4, |rate| rate < 3.0).1, 2.0);
+    }
+
+    /// A rate of zero is none that can be offered: one such store ended the experiment of all.
+    #[test]
+    fn of_who_answered_nothing_no_rate_is_tried() {
+        for top in [0.0, f64::NAN] {
+            let (tried, kept) = search(top, 4, |_| false);
+            assert_eq!((tried.len(), kept), (0, 0.0));
+        }
     }
 
     /// A search by halves ended at 40 where the store keeps 57, because one step was disturbed.

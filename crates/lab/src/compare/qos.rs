@@ -105,6 +105,9 @@ pub fn run(
     else {
         return Err(LabError::Options("a search needs an operation and a pipeline".into()));
     };
+    if plan.rounds == 0 {
+        return Err(LabError::Options("a search needs a round".into()));
+    }
     let spins = spins(plan, around.client_is_alone(plan.client_threads))?;
     let servers = start(plan, around, say)?;
     let mut searches = Vec::new();
@@ -191,7 +194,11 @@ impl fmt::Display for Quality {
             let limit = if search.client_limited { "  limited by the client" } else { "" };
             if search.highest == 0.0 {
                 let name = search.store.name();
-                writeln!(f, "{name:<17} no rate that was tried kept the bound{limit}")?;
+                let why = match search.steps.is_empty() {
+                    true => "nothing was answered in a closed loop",
+                    false => "no rate that was tried kept the bound",
+                };
+                writeln!(f, "{name:<17} {why}{limit}")?;
                 continue;
             }
             writeln!(

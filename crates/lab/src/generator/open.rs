@@ -28,8 +28,8 @@ pub(super) trait Road<'p> {
         connections: &mut [Connection],
     ) -> Result<bool, LabError>;
 
-    /// When those turns were due that no connection has yet.
-    fn held(&self) -> impl Iterator<Item = u64>;
+    /// Those turns that wait for their connection: which one that is, and when they were due.
+    fn held(&self) -> impl Iterator<Item = (usize, u64)>;
 }
 
 /// Asks on all connections in turn, as the schedule says, until all is answered.
@@ -75,7 +75,9 @@ pub(super) fn run<'p>(
         }
         if now > give_up {
             let asked = connections.iter().flat_map(Connection::unanswered);
-            count_unanswered(worker, asked.map(|turn| turn.since).chain(road.held()), now);
+            let mut turns: Vec<(u64, usize)> = asked.map(|turn| (turn.since, turn.slice)).collect();
+            turns.extend(road.held().map(|(index, due)| (due, connections[index].pass())));
+            count_unanswered(worker, turns, now);
             return Ok(());
         }
         // Sleeping would add the wake-up time of this thread to every latency: it spins.
@@ -108,13 +110,12 @@ pub(super) fn keep(
     }
 }
 
-/// Requests that were never answered have waited at least until now.
-fn count_unanswered(worker: &mut Worker<'_>, due: impl Iterator<Item = u64>, now: u64) {
+/// Requests that were never answered, due at an instant and of a slice, have waited at least until now.
+fn count_unanswered(worker: &mut Worker<'_>, turns: Vec<(u64, usize)>, now: u64) {
     let shared = worker.shared;
-    let pipeline = shared.spec.pipeline as u64;
-    for since in due.filter(|&since| shared.is_measured(since)) {
-        worker.tally.unanswered += pipeline;
-        worker.tally.latency.saturating_record_n(now - since, pipeline);
+    for turn in turns.into_iter().filter(|&(since, _)| shared.is_measured(since)) {
+        worker.tally.unanswered += shared.spec.pipeline as u64;
+        worker.tally.keep_unanswered(shared, turn, now);
     }
 }
 
@@ -168,7 +169,7 @@ impl<'p> Road<'p> for ByEpoll {
         Ok(events > 0)
     }
 
-    fn held(&self) -> impl Iterator<Item = u64> {
+    fn held(&self) -> impl Iterator<Item = (usize, u64)> {
         // What a full socket did not take is its connection's all the same.
         std::iter::empty()
     }

@@ -75,6 +75,15 @@ pub(super) struct Tally {
     pub by_ring: bool,
 }
 
+impl Tally {
+    /// Keeps the age of a turn that was never answered.
+    pub fn keep_unanswered(&mut self, shared: &Shared<'_>, turn: (u64, usize), now: u64) {
+        let (since, slice) = turn;
+        self.latency.saturating_record_n(now - since, shared.spec.pipeline as u64);
+        record_kind(&mut self.kinds, shared.pool, slice, now - since);
+    }
+}
+
 /// Asks until told to stop, beginning at the clock's `begin`.
 pub(super) fn work(
     shared: &Shared<'_>,
@@ -201,7 +210,7 @@ impl Worker<'_> {
             for turn in connection.unanswered() {
                 self.tally.unanswered += pipeline;
                 if connection.timed && self.shared.is_measured(turn.since) {
-                    self.tally.latency.saturating_record_n(now - turn.since, pipeline);
+                    self.tally.keep_unanswered(self.shared, (turn.since, turn.slice), now);
                 }
             }
         }

@@ -3,6 +3,7 @@
 
 use super::{phases, warnings};
 use crate::experiment::Kind;
+use crate::output;
 use crate::run::figures;
 use crate::run::results::{Point, Results};
 use crate::statistics::{Judgement, Verdict, median};
@@ -34,8 +35,10 @@ fn standing(results: &Results, mine: &[&Point], other: &str) -> Option<Standing>
     let figure = &results.experiment.figure;
     let all: Vec<(&Point, &Point)> =
         mine.iter().filter_map(|&point| Some((point, results.peer(point, other)?))).collect();
+    let theirs = results.points.iter().filter(|point| point.store == other).count();
     let (mut pairs, mut ratios) = (Vec::new(), Vec::new());
-    let (mut more, mut less, mut without) = (0, 0, [0; 3]);
+    // Settings at which only one of them was measured have no pair.
+    let (mut more, mut less, mut without) = (0, 0, [0, 0, mine.len() + theirs - 2 * all.len()]);
     for &(point, peer) in &all {
         // Whether they differ at a setting is asked as often as there are settings.
         let judged = results.judge(point, peer, figure, all.len());
@@ -94,7 +97,9 @@ fn sentence(first: &str, label: &str, better: &str, standing: &Standing) -> Stri
     let settings = ratios.len() + without[0] + without[1];
     let least = ratios.iter().copied().fold(f64::INFINITY, f64::min);
     let most = ratios.iter().copied().fold(f64::NEG_INFINITY, f64::max);
-    let mut text = format!("Against {other}, {first} had {:.2} × the {label}", overall.ratio.value);
+    let [overall_ratio, low, high] = [overall.ratio.value, overall.ratio.low, overall.ratio.high]
+        .map(|one| output::number(one, 2));
+    let mut text = format!("Against {other}, {first} had {overall_ratio} × the {label}");
     if settings > 1 {
         text.push_str(&format!(" in the middle of {settings} settings"));
         let mut said = Vec::new();
@@ -110,7 +115,7 @@ fn sentence(first: &str, label: &str, better: &str, standing: &Standing) -> Stri
             text.push_str(&format!(" ({})", said.join("; ")));
         }
     } else if overall.ratio.high > overall.ratio.low {
-        text.push_str(&format!(" ({:.2} to {:.2})", overall.ratio.low, overall.ratio.high));
+        text.push_str(&format!(" ({low} to {high})"));
     }
     let [mine, theirs, lacking] = *without;
     for (count, what) in [
@@ -192,6 +197,30 @@ mod tests {
             "Against redis, dolium had 0.50 × the operations a second in the middle of 4 settings \
              (1.00 to 1.00; told of all together, of none alone), in 2 of the settings dolium had none, in 1 of the settings redis had \
              none, in 1 of the settings there is no ratio; more is better."
+        );
+    }
+
+    /// A setting at which one of them was not measured was left out without a word.
+    #[test]
+    fn settings_of_one_store_alone_are_counted_too() {
+        let one: &[_] = &[Some(1.0); 6];
+        let (mut results, _) = said(&[one; 4], &[one; 4]);
+        // Its first setting dolium lacks, its last two redis does.
+        let last = results.points.len() - 1;
+        results.points.drain(last - 1..);
+        results.points.remove(0);
+        let text = sentences(&results).join(" ");
+        assert!(text.contains(", in 3 of the settings there is no ratio:"), "{text}");
+    }
+
+    #[test]
+    fn against_a_store_that_had_nothing_no_multiple_is_printed() {
+        let (one, none): (&[_], &[_]) = (&[Some(1.0); 6], &[Some(0.0); 6]);
+        let (_, text) = said(&[one], &[none]);
+        assert_eq!(
+            text,
+            "Against redis, dolium had - × the operations a second, in 1 of the settings redis had none; \
+             more is better."
         );
     }
 }

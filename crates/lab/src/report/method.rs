@@ -22,7 +22,7 @@ pub fn words(results: &Results) -> String {
     let servers = results.present().iter().filter(|store| !is_program(store)).count();
     let closed = experiment.kind == Kind::Load && load.interval <= 0.0 && !is_open;
     if closed && servers > 1 && !has_turns {
-        said.push("whole visits in place of turns of 20 ms".into());
+        said.push("whole visits in place of turns".into());
     }
     if is_open && results.began.as_str() < OPEN_BY_RING {
         said.push("an open loop by epoll".into());
@@ -72,7 +72,7 @@ mod tests {
         assert_eq!(told("pavlik16-fig1", 1, true), "2026-11-21");
         assert_eq!(
             told("ycsb-d", 0, false),
-            "2026-11-21, whole visits in place of turns of 20 ms, inserts overwrote from the second \
+            "2026-11-21, whole visits in place of turns, inserts overwrote from the second \
              repetition on"
         );
         assert_eq!(

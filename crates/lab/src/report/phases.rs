@@ -1,6 +1,7 @@
 //! What was left of the throughput while a store did its other work (`kind = "fill"`), in a sentence for
 //! each store, and over how many runs that is.
 
+use crate::output;
 use crate::run::results::{Point, Results};
 use crate::statistics::{Judgement, Verdict};
 
@@ -10,7 +11,9 @@ fn runs(judged: &Judgement, count: usize) -> String {
         (1, _) => ", one run".into(),
         (_, Verdict::TooFew) => format!(", {count} runs, too few to tell it from chance"),
         (_, Verdict::More | Verdict::Less) => {
-            format!(", {:.2} to {:.2} in {count} runs", judged.ratio.low, judged.ratio.high)
+            let [low, high] =
+                [judged.ratio.low, judged.ratio.high].map(|one| output::number(one, 2));
+            format!(", {low} to {high} in {count} runs")
         }
         _ => format!(", no difference in {count} runs"),
     }
@@ -51,7 +54,8 @@ pub fn sentences(results: &Results) -> Vec<String> {
             names.sort_unstable();
             names.dedup();
             let names = names.join(" and ");
-            parts.push(format!("{ratio:.2} × the throughput during {names} ({case}{runs})"));
+            let ratio = output::number(ratio, 2);
+            parts.push(format!("{ratio} × the throughput during {names} ({case}{runs})"));
         }
         if parts.is_empty() {
             sentences.push(format!("{store}: nothing that it did besides was seen from outside."));

@@ -7,6 +7,7 @@ use std::time::Instant;
 use super::figures;
 use super::lines::fold;
 use super::results::Results;
+use crate::output;
 use crate::statistics::median;
 
 /// Rows that fit on most screens with what stands around them.
@@ -77,7 +78,7 @@ impl Live {
     /// A line that stays.
     pub fn say(&mut self, line: &str) {
         self.clear();
-        eprintln!("{}", fold(line, self.terminal));
+        output::note(fold(line, self.terminal));
     }
 
     /// Takes the moving part off the screen.

@@ -231,7 +231,12 @@ fn fill(
             continue;
         }
         stage.say(&format!("loading {}", fleet.choice.label));
-        fleet.fill(&one.workload)?;
+        if !fleet.fill(&one.workload)? {
+            let label = &fleet.choice.label;
+            stage.note(&format!(
+                "{label} runs elsewhere and is not emptied: the keys of earlier settings are in it too."
+            ));
+        }
         able.push(fleet);
     }
     Ok(able)

@@ -3,7 +3,8 @@
 //! ```text
 //! figures.rs  names of figures          results.rs  what is kept
 //! choice.rs   which stores              servers.rs  their processes
-//! visit.rs    one measurement           live.rs     what a user sees meanwhile, in lines.rs
+//! visit.rs    one measurement, what      live.rs     what a user sees meanwhile, in lines.rs
+//!             the system says in system.rs
 //! judge.rs    how two stores differ
 //! load.rs ... one file for each kind of experiment
 //! ```
@@ -32,6 +33,7 @@ mod search;
 mod servers;
 mod spec;
 mod swap;
+mod system;
 mod tree;
 pub mod visit;
 mod watch;

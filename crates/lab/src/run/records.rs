@@ -4,7 +4,7 @@
 use std::time::Duration;
 
 use super::results::Visit;
-use super::servers::{Fleet, empty};
+use super::servers::Fleet;
 use super::{Stage, visit};
 use crate::LabError;
 use crate::experiment::{Kind, Record, RecordCommand, Setting, Size};
@@ -111,12 +111,16 @@ fn build(fleet: &Fleet, record: &Record, size: &Size) -> Result<Option<String>, 
     if !protocol.is_redis() {
         return Err(LabError::Options("it has no data types".into()));
     }
+    // First, so that a store which is not emptied is not told to keep other encodings either.
+    if !fleet.empty(fleet.first())? {
+        let why = "it runs elsewhere, and is not emptied for records of other types";
+        return Err(LabError::Options(why.into()));
+    }
     let mut talk = Talk::open(target)?;
     for (name, value) in &record.settings {
         // A store without the setting keeps the encoding that it chooses: it is looked at below.
         let _ = talk.ask(&["CONFIG", "SET", name, value])?;
     }
-    empty(target, protocol)?;
     let templates: Vec<Template> =
         record.load.iter().map(|words| record.template(words, size)).collect();
     generator::preload_records(target, &workload(size, Mix::Set), &templates, |_| {})?;

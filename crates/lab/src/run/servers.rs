@@ -91,10 +91,21 @@ impl Fleet {
         self.filled_with = GROWN.into();
     }
 
-    /// Makes its data those of `workload`, if they are not already.
-    pub fn fill(&mut self, workload: &WorkloadShape) -> Result<(), LabError> {
+    /// Removes everything from a process of it. A store that somebody else started is somebody else's, and
+    /// so is what is in it: false, and nothing is removed.
+    pub fn empty(&self, node: &Running) -> Result<bool, LabError> {
+        if self.store.is_external() {
+            return Ok(false);
+        }
+        empty(&node.target, self.store.protocol())?;
+        Ok(true)
+    }
+
+    /// Makes its data those of `workload`, if they are not already. False: what was stored for earlier ones
+    /// is in it still.
+    pub fn fill(&mut self, workload: &WorkloadShape) -> Result<bool, LabError> {
         if self.store.is_null() {
-            return Ok(());
+            return Ok(true);
         }
         let nodes = self.nodes.len() as u32;
         let mut loading = workload.loading(self.store.protocol())?;
@@ -109,18 +120,19 @@ impl Fleet {
             String::new()
         };
         if key == self.filled_with {
-            return Ok(());
+            return Ok(true);
         }
+        let mut is_alone = true;
         for node in &self.nodes {
             if !self.filled_with.is_empty() {
-                empty(&node.target, self.store.protocol())?;
+                is_alone &= self.empty(node)?;
             }
             if workload.preload {
                 generator::preload(&node.target, &loading, |_| {})?;
             }
         }
         self.filled_with = key;
-        Ok(())
+        Ok(is_alone)
     }
 }
 
@@ -136,13 +148,68 @@ fn bounded(settings: &[(String, String)], memory_mib: Option<u64>) -> Vec<(Strin
     all
 }
 
-/// Removes everything from a store.
-pub fn empty(target: &Target, protocol: Protocol) -> Result<(), LabError> {
+fn empty(target: &Target, protocol: Protocol) -> Result<(), LabError> {
     let mut talk = Talk::open(target)?;
     if protocol.is_redis() {
         talk.insist(&["FLUSHALL"]).map(|_| ())
     } else {
         talk.send(b"flush_all\r\n")?;
         talk.line().map(|_| ())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::{BufRead, BufReader, Read, Write};
+    use std::net::TcpListener;
+    use std::sync::mpsc::{Receiver, channel};
+    use std::thread;
+
+    use super::*;
+
+    /// Somebody's own store, and the names of the commands that it is sent.
+    fn somebodys() -> (Choice, Receiver<String>) {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let name = format!("external:{}", listener.local_addr().unwrap());
+        let (told, commands) = channel();
+        thread::spawn(move || {
+            for stream in listener.incoming() {
+                let mut stream = stream.unwrap();
+                let mut reader = BufReader::new(stream.try_clone().unwrap());
+                let mut head = String::new();
+                while reader.read_line(&mut head).is_ok_and(|len| len > 0) {
+                    let mut words = Vec::new();
+                    for _ in 0..head.trim()[1..].parse().unwrap() {
+                        let mut size = String::new();
+                        reader.read_line(&mut size).unwrap();
+                        let mut word = vec![0; size.trim()[1..].parse::<usize>().unwrap() + 2];
+                        reader.read_exact(&mut word).unwrap();
+                        words.push(String::from_utf8_lossy(&word).trim().to_string());
+                    }
+                    let _ = told.send(words[0].clone());
+                    stream.write_all(b"+OK\r\n").unwrap();
+                    head.clear();
+                }
+            }
+        });
+        (name.parse().unwrap(), commands)
+    }
+
+    /// A run over several numbers of keys, or sizes, emptied a store that it had only been lent.
+    #[test]
+    fn somebody_elses_store_is_never_emptied() {
+        let (choice, commands) = somebodys();
+        let around = Surroundings::new(false, 1, None).unwrap();
+        let (load, of) = (LoadShape::default(), WorkloadShape::default());
+        let mut fleet = Fleet::start(&choice, &around, (&load, &of), 1, &[]).unwrap();
+        let of = |keys| WorkloadShape { keys, ..of.clone() };
+        assert!(fleet.fill(&of(3)).unwrap() && fleet.fill(&of(3)).unwrap());
+        assert!(!fleet.fill(&of(5)).unwrap(), "who asks is told that the three are there still");
+        fleet.has_grown();
+        assert!(!fleet.fill(&of(5)).unwrap());
+        assert!(!fleet.empty(fleet.first()).unwrap());
+        drop(fleet);
+        let commands: Vec<String> = commands.try_iter().collect();
+        assert_eq!(commands, vec!["SET"; 3 + 5 + 5]);
     }
 }

@@ -10,8 +10,8 @@ use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
 use super::program::Program;
-use crate::LabError;
 use crate::stores::guard::Guard;
+use crate::{LabError, output};
 
 /// Where the two versions of cgroups are found.
 const V1: &str = "/sys/fs/cgroup/memory";
@@ -115,9 +115,9 @@ impl Drop for Limit {
         }
         if in_use(&path) {
             // Removing the file of a swap area that is in use would lose the pages in it.
-            eprintln!(
+            output::note(format_args!(
                 "dolium lab: the swap file is still in use; end it with: swapoff {path} && rm {path}"
-            );
+            ));
         } else {
             let _ = fs::remove_file(&self.swap);
         }

@@ -1,8 +1,9 @@
-//! One measurement: load by the generator, samples of the system beside it, figures of both.
+//! One measurement: load by the generator, samples of the system beside it (`system.rs`), figures of both.
 
 use std::time::{Duration, Instant};
 
 use super::results::{Series, Visit};
+use super::system::{self, Span};
 use crate::generator::{self, Counts, LoadReport, LoadSpec, Side};
 use crate::probes::process::Process;
 use crate::probes::sampler::{at, moment, over};
@@ -21,7 +22,9 @@ pub fn measure(spec: &LoadSpec, pool: &RequestPool) -> Result<Visit, LabError> {
     let sampler = Sampler::start(spec.servers.clone());
     let report = generator::run(spec, pool)?;
     let moments = sampler.finish();
-    let mut visit = figures(spec, pool, &report, &moments);
+    let mut visit = figures(spec, pool, &report);
+    let span = Span::of_window(&report);
+    system::put(&mut visit, &report, &moments, &span, !spec.servers.is_empty());
     if spec.interval.is_some() {
         visit.series = Some(series(spec, &report, &moments));
     }
@@ -71,11 +74,11 @@ pub fn measure_in_turns(
         let mut all = head.clone();
         rest.iter().for_each(|turn| all.absorb(turn));
         let moments: Vec<Moment> = grown.map_or_else(Vec::new, |(from, to)| vec![from, to]);
+        let mut visit = figures(spec, pool, &all);
         if let [from, to] = moments.as_slice() {
-            all.window = (from.at, to.at);
+            let span = Span::of_turns(&all, (from.at, to.at));
+            system::put(&mut visit, &all, &moments, &span, !spec.servers.is_empty());
         }
-        let mut visit = figures(spec, pool, &all, &moments);
-        visit.put("server_us", all.all_server_us().unwrap_or(f64::NAN));
         if let (Some(server_us), Some(ns)) = (all.all_server_us(), delivered) {
             let operations = all.all_operations.max(1) as f64;
             visit.put("server_total_us", server_us + ns as f64 / 1e3 / operations);
@@ -145,9 +148,9 @@ pub fn resident_mib(pids: &[u32]) -> f64 {
     kib / 1024.0
 }
 
-fn figures(spec: &LoadSpec, pool: &RequestPool, report: &LoadReport, moments: &[Moment]) -> Visit {
+/// What the generator saw.
+fn figures(spec: &LoadSpec, pool: &RequestPool, report: &LoadReport) -> Visit {
     let mut visit = Visit { latency: Counts::of(&report.latency), ..Visit::default() };
-    let operations = report.operations.max(1) as f64;
     visit.put("rate", report.rate());
     visit.put("value_mb_s", report.rate() * pool.workload.value_bytes.mean() / 1e6);
     visit.put("mean", visit.latency.mean_us());
@@ -180,57 +183,7 @@ fn figures(spec: &LoadSpec, pool: &RequestPool, report: &LoadReport, moments: &[
     if spec.pace != generator::Pace::Closed {
         visit.put("lag_p99", report.lag.value_at_quantile(0.99) as f64 / 1e3);
     }
-    system_figures(&mut visit, report, moments, operations, !spec.servers.is_empty());
     visit
-}
-
-/// What the system says of the window.
-fn system_figures(
-    visit: &mut Visit,
-    report: &LoadReport,
-    moments: &[Moment],
-    operations: f64,
-    server_known: bool,
-) {
-    let window = report.window;
-    let during = |counter: &dyn Fn(&Moment) -> f64| over(moments, window, counter);
-    let total = during(&|moment| moment.machine.total_s()).max(1e-9);
-    let share = |counter: &dyn Fn(&Moment) -> f64| 100.0 * during(counter) / total;
-    visit.put("cpu_user", share(&|moment| moment.machine.user_s));
-    visit.put("cpu_system", share(&|moment| moment.machine.system_s));
-    visit.put("cpu_iowait", share(&|moment| moment.machine.iowait_s));
-    visit.put("cpu_irq", share(&|moment| moment.machine.irq_s));
-    visit.put("cpu_softirq", share(&|moment| moment.machine.softirq_s));
-    visit.put("cpu_steal", share(&|moment| moment.machine.steal_s));
-    visit.put("loopback_b_per_op", during(&|moment| moment.machine.loopback_bytes) / operations);
-    let swapped =
-        |moment: &Moment| moment.machine.swapped_in_pages + moment.machine.swapped_out_pages;
-    visit.put("swap", during(&swapped) / report.seconds);
-    if !server_known {
-        return;
-    }
-    visit.put("server_us", report.server_us().unwrap_or(f64::NAN));
-    visit.put("busy", report.server_busy().unwrap_or(f64::NAN));
-    let user = during(&|moment| moment.server.user_s);
-    let system = during(&|moment| moment.server.system_s);
-    if user + system > 0.0 {
-        // The ticks say how the time is split, the scheduler how much there was.
-        let part = system / (user + system);
-        visit.put("system_share", 100.0 * part);
-        if let Some(us) = report.server_us() {
-            visit.put("server_system_us", us * part);
-            visit.put("server_user_us", us * (1.0 - part));
-        }
-    }
-    visit.put("waits_per_op", during(&|moment| moment.server.waits) / operations);
-    visit.put("preemptions_per_op", during(&|moment| moment.server.preemptions) / operations);
-    let faults = |moment: &Moment| moment.server.minor_faults + moment.server.major_faults;
-    visit.put("faults_per_op", during(&faults) / operations);
-    visit.put("rss_mib", at(moments, window.1, |moment| moment.server.rss_kib) / 1024.0);
-    visit.put("growth_kib_s", during(&|moment| moment.server.rss_kib) / report.seconds);
-    visit.put("swap_mib", at(moments, window.1, |moment| moment.server.swap_kib) / 1024.0);
-    let written = |moment: &Moment| moment.server.written_bytes;
-    visit.put("written_mb_s", during(&written) / 1e6 / report.seconds);
 }
 
 /// Everything over time, on the intervals of the generator.

@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use super::bootstrap::Estimate;
 use super::{midmean, ranks};
+use crate::output;
 
 /// A difference is told only where chance alone would make one in fewer than this share of runs.
 const ERROR_SHARE: f64 = 0.05;
@@ -155,7 +156,8 @@ pub fn round_ratio(above: &[f64], below: &[f64]) -> f64 {
 impl fmt::Display for Judgement {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Estimate { value, low, high } = self.ratio;
-        write!(f, "{value:.3} x ({low:.3} to {high:.3})")?;
+        let [value, low, high] = [value, low, high].map(|ratio| output::number(ratio, 3));
+        write!(f, "{value} x ({low} to {high})")?;
         match self.verdict {
             Verdict::More | Verdict::Less => Ok(()),
             Verdict::NoDifference => f.write_str(", no difference"),

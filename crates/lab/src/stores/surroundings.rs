@@ -45,7 +45,12 @@ impl Surroundings {
         server_threads: usize,
         dolium: Option<PathBuf>,
     ) -> Result<Self, LabError> {
-        let directory = std::env::temp_dir().join(format!("dolium-lab-{}", std::process::id()));
+        let mut name = format!("dolium-lab-{}", std::process::id());
+        if cfg!(test) {
+            // Tests of one process run beside each other: none takes another's directory along.
+            name = format!("{name}-{:?}", std::thread::current().id());
+        }
+        let directory = std::env::temp_dir().join(name);
         fs::create_dir_all(&directory).map_err(|error| {
             LabError::system(format!("make the directory {}", directory.display()), error)
         })?;

@@ -92,8 +92,9 @@ impl<'p> Road<'p> for ByRing<'p> {
         Ok(events > 0)
     }
 
-    fn held(&self) -> impl Iterator<Item = u64> {
-        self.lines.iter().flat_map(|line| line.held.iter().copied())
+    fn held(&self) -> impl Iterator<Item = (usize, u64)> {
+        let lines = self.lines.iter().enumerate();
+        lines.flat_map(|(index, line)| line.held.iter().map(move |&due| (index, due)))
     }
 }
 
