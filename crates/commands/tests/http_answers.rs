@@ -2,6 +2,8 @@
 
 mod http_harness;
 
+use dolium_commands::http::{self, HttpContext};
+use dolium_protocol::http::{Limits, ParseState, Parsed, head, parse};
 use http_harness::{Web, tag_of};
 
 #[test]
@@ -175,5 +177,44 @@ fn what_is_said_of_a_key_is_for_pages_of_its_own_origin() {
             web.send(&format!("{method} /keys/a HTTP/1.1\r\nHost: x\r\nContent-Length: 0\r\n\r\n"));
         assert_eq!(found, status);
         assert!(head.contains("\r\nCross-Origin-Resource-Policy: same-origin"), "{head}");
+    }
+}
+
+/// A client that asks before it sends its body would be asked for all of it, and told then that its head was
+/// wrong.
+#[test]
+fn what_a_head_alone_decides_waits_for_no_body() {
+    let web = Web::new();
+    let answer_to = |headers: &str| {
+        let bytes =
+            format!("PUT /keys/a HTTP/1.1\r\nHost: x\r\nContent-Length: 5\r\n{headers}\r\n");
+        let mut state = ParseState::new();
+        let parsed = parse(bytes.as_bytes(), &Limits::default(), &mut state);
+        assert!(matches!(parsed, Parsed::Incomplete { .. }), "{headers}");
+        let request = head(bytes.as_bytes(), &mut state).expect("a whole head");
+        if !http::refuses(&web.session, &web.server, &request) {
+            return 100;
+        }
+        let (session, server, mut out) = (&web.session, &web.server, Vec::new());
+        let _ =
+            http::run(&mut HttpContext { session, server, now: web.now, out: &mut out }, &request);
+        str::from_utf8(&out[9..12]).expect("text").parse().expect("a status")
+    };
+    for (headers, status) in [
+        ("Dolium-Ttl-Ms: 0\r\n", 400),
+        ("Dolium-Ttl-Ms: x\r\n", 400),
+        ("Dolium-Ttl-Ms: 5\r\nDolium-Ttl-Ms: 5\r\n", 400),
+        ("Dolium-Ttl-Ms: 18446744073709551615\r\n", 400),
+        ("Content-Range: bytes 0-4/9\r\n", 400),
+        ("Content-Encoding: gzip\r\n", 415),
+        ("Dolium-Type: list\r\n", 415),
+        ("", 100),
+        ("Dolium-Ttl-Ms: 5\r\nContent-Encoding: identity\r\nDolium-Type: string\r\n", 100),
+        // Whether these hold is known when the body has come.
+        ("If-Match: *\r\n", 100),
+    ] {
+        for expect in ["", "Expect: 100-continue\r\n"] {
+            assert_eq!(answer_to(&format!("{headers}{expect}")), status, "{headers}");
+        }
     }
 }

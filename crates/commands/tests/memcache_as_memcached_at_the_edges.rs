@@ -94,6 +94,20 @@ fn numbers_behind_a_minus() {
 }
 
 #[test]
+fn numbers_that_end_with_a_nul() {
+    let mut requests = Vec::new();
+    for number in
+        ["5\0", "5\0x", "5 \0", " 7\0\0\0", "99\0", "-0\0", "\0", "\x005", "-\0", "5x\0", "-5\0"]
+    {
+        for count in ["incr n 1", "decr n 1", "ma n v", "ma n MD v"] {
+            let len = number.len();
+            requests.push(format!("set n 0 0 {len}\r\n{number}\r\n{count}\r\nget n\r\n"));
+        }
+    }
+    compare("nul", &requests.iter().map(String::as_str).collect::<Vec<_>>());
+}
+
+#[test]
 fn administration() {
     compare(
         "administration",

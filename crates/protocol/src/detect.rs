@@ -9,7 +9,8 @@
 //!   PRI * HTTP/2.0            likewise: HTTP/2, which the HTTP codec refuses by name
 //!   mg key v                  Memcached: a command that only it has
 //!   incr key 5                Memcached: Redis' INCR takes no amount
-//!   PING                      Redis: Memcached's commands are lower case
+//!   PING                      Redis: Memcached's commands are lower case. `Set` and `Quit` are either, as
+//!                             they may be its commands with a typing error
 //!   get key                   either: what the listener is named for
 //! ```
 //! The answer holds for the life of the connection, so it is asked for once.
@@ -133,10 +134,16 @@ pub fn detect(input: &[u8], listener: Listener) -> Detected {
             }
         };
     }
-    if listener == Listener::Memcached && word.iter().any(u8::is_ascii_uppercase) {
+    if listener == Listener::Memcached && is_upper_case(word) {
         return Detected::Is(Protocol::Resp);
     }
     own
+}
+
+/// Whether a word has letters, and all are capitals. A single capital is no sign of Redis: a slip of the finger
+/// would make the connection Redis' for life.
+fn is_upper_case(word: &[u8]) -> bool {
+    word.iter().any(u8::is_ascii_uppercase) && !word.iter().any(u8::is_ascii_lowercase)
 }
 
 /// As [`detect`], for a server that stands in for Memcached: what is neither its binary protocol nor
@@ -272,6 +279,9 @@ mod tests {
             b"quit\r\n",
             b"watch k\r\n",
             b"nonsense\r\n",
+            b"Set k 0 0 1\r\n",
+            b"sEt k 0 0 1\r\n",
+            b"Quit\r\n",
             b"\x00",
             b"\xff\xfe",
             b"averyveryveryveryveryveryverylongword",
@@ -293,6 +303,7 @@ mod tests {
         assert_eq!(detect(b"decr k 5 noreply\r\n", R), Is(MemcacheText));
         assert_eq!(detect(b"PING\r\n", M), Is(Resp));
         assert_eq!(detect(b"SET k v\r\n", M), Is(Resp));
+        assert_eq!(detect(b"SORT_RO k\r\n", M), Is(Resp));
         assert_eq!(detect(b"GET /k\r\n", R), Is(Resp), "a key that begins with a slash");
         assert_eq!(detect(b"GET http://x/\r\n", R), Is(Resp), "a key that is a link");
         assert_eq!(detect(b"GET hello", R), Is(Resp), "decided before the line's end");

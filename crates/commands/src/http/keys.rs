@@ -9,6 +9,7 @@
 use super::condition::{Condition, tag};
 use super::target::KEY_METHODS;
 use super::{CACHE, CACHE_ASKED, HttpContext, POLICY, POLICY_OURS, refuse, refuse_with, say};
+use crate::context::rewritten_bytes;
 use crate::limits::{DEADLINE_MAX, ROOM_TRIES};
 use dolium_engine::*;
 use dolium_protocol::http::{Method, Request, Response};
@@ -45,10 +46,7 @@ pub(super) fn run(context: &mut HttpContext<'_>, request: &Request<'_>, db: Db, 
 fn read(context: &mut HttpContext<'_>, request: &Request<'_>, db: Db, name: &[u8]) {
     let (session, now, start) = (context.session, context.now, context.out.len());
     let key = session.engine().key(name);
-    let kind = session.peek(db, &key, now).map_or(Kind::String, |found| found.kind);
-    if kind == Kind::String {
-        give_unique(context, db, &key);
-    }
+    let has_room = give_unique(context, db, &key);
     let head = |found: &Found, out: &mut Vec<u8>| {
         let mut response = Response::new(out, 200, now)
             .header("Content-Type", "application/octet-stream")
@@ -65,14 +63,19 @@ fn read(context: &mut HttpContext<'_>, request: &Request<'_>, db: Db, name: &[u8
         }
         response.connection(request).body_of(found.len);
     };
-    let found = match request.method {
-        Method::Head => {
-            let found = session.peek(db, &key, now).inspect(|found| head(found, context.out));
-            session.touch(db, &key, now);
-            found
-        }
-        _ => session.get(db, &key, now, context.out, head),
+    let is_head = request.method == Method::Head;
+    let mut found = match is_head {
+        true => session.peek(db, &key, now).inspect(|found| head(found, context.out)),
+        false => session.get(db, &key, now, context.out, head),
     };
+    if has_room && found.as_ref().is_some_and(wants_unique) {
+        // Another value has come since, and may again: from now on others have to wait.
+        context.out.truncate(start);
+        found = read_locked(context, db, &key, !is_head, head);
+    }
+    if is_head {
+        session.touch(db, &key, now);
+    }
     let condition = Condition::of(request);
     match found {
         None => missing(context, request),
@@ -102,37 +105,92 @@ fn missing(context: &mut HttpContext<'_>, request: &Request<'_>) {
     say(context, request, 404, MISSING, |response| response.header(CACHE, CACHE_ASKED));
 }
 
-/// Gives an item its unique number, if it has none and there is memory for it.
-fn give_unique(context: &HttpContext<'_>, db: Db, key: &Key<'_>) {
-    let (session, now) = (context.session, context.now);
-    let Some(found) = session.peek(db, key, now) else { return };
-    let bytes = key.bytes().len() + found.len;
-    if found.unique == 0 && session.make_room(bytes, now).is_ok() {
-        // Without memory the response has no ETag.
-        let _ = session.write(db, key, now).unique(db, key);
-    }
+/// A string that nobody has asked for its number yet.
+fn wants_unique(found: &Found) -> bool {
+    found.kind == Kind::String && found.unique == 0
 }
 
-fn put(context: &mut HttpContext<'_>, request: &Request<'_>, db: Db, name: &[u8]) {
+/// Gives a string its unique number, if it has none. False: there is no memory for one, and the response has
+/// no ETag.
+fn give_unique(context: &HttpContext<'_>, db: Db, key: &Key<'_>) -> bool {
+    let (session, now) = (context.session, context.now);
+    let Some(found) = session.peek(db, key, now).filter(wants_unique) else { return true };
+    if session.make_room(rewritten_bytes(key, &found), now).is_err() {
+        return false;
+    }
+    // What fails here is tried again under the lock that it is read under.
+    let _ = session.write(db, key, now).unique(db, key);
+    true
+}
+
+/// Appends what `head` does and, if it is wanted, the value, with the unique number that is made under the same
+/// lock.
+fn read_locked(
+    context: &mut HttpContext<'_>,
+    db: Db,
+    key: &Key<'_>,
+    with_value: bool,
+    head: impl Fn(&Found, &mut Vec<u8>),
+) -> Option<Found> {
+    let (session, now) = (context.session, context.now);
+    let mut tries = 0;
+    let (mut guard, found) = loop {
+        tries += 1;
+        let room = session
+            .peek(db, key, now)
+            .map_or(Ok(()), |found| session.make_room(rewritten_bytes(key, &found), now));
+        let mut guard = session.write(db, key, now);
+        let found = guard.find(db, key)?;
+        if !wants_unique(&found) {
+            break (guard, found);
+        }
+        match guard.unique(db, key) {
+            Ok(unique) => break (guard, Found { unique, ..found }),
+            // Between the making of room and the lock another thread may have taken it.
+            Err(_) if room.is_ok() && tries < ROOM_TRIES => {}
+            Err(_) => break (guard, found),
+        }
+    };
+    head(&found, context.out);
+    if with_value && found.kind == Kind::String {
+        guard.value(db, key, context.out);
+    }
+    Some(found)
+}
+
+/// What a PUT's headers say of its value, which is when it ends. `Err`: they alone refuse it, by a status and a
+/// sentence, so that its body is neither asked for nor waited for.
+pub(super) fn deadline_of(
+    request: &Request<'_>,
+    now: Millis,
+) -> Result<Deadline, (u16, &'static str)> {
     let mut ttls = request.headers_of("dolium-ttl-ms").map(parse_digits);
     let deadline = match (ttls.next(), ttls.next()) {
         (None, _) => Deadline::Never,
-        (Some(Some(ttl @ 1..)), None) => match context.now.checked_add(ttl) {
+        (Some(Some(ttl @ 1..)), None) => match now.checked_add(ttl) {
             Some(at) if at <= DEADLINE_MAX => Deadline::At(at),
-            _ => return refuse(context, request, 400, TTL_TOO_LONG),
+            _ => return Err((400, TTL_TOO_LONG)),
         },
-        _ => return refuse(context, request, 400, BAD_TTL),
+        _ => return Err((400, BAD_TTL)),
     };
     if request.header("content-range").is_some() {
-        return refuse(context, request, 400, PART);
+        return Err((400, PART));
     }
     let is_identity = |coding: &[u8]| coding.eq_ignore_ascii_case(b"identity");
     if !request.headers_of("content-encoding").all(is_identity) {
-        return refuse(context, request, 415, CODED);
+        return Err((415, CODED));
     }
     if request.header("dolium-type").is_some_and(|kind| kind != b"string") {
-        return refuse(context, request, 415, BAD_TYPE);
+        return Err((415, BAD_TYPE));
     }
+    Ok(deadline)
+}
+
+fn put(context: &mut HttpContext<'_>, request: &Request<'_>, db: Db, name: &[u8]) {
+    let deadline = match deadline_of(request, context.now) {
+        Ok(deadline) => deadline,
+        Err((status, sentence)) => return refuse(context, request, status, sentence),
+    };
     // A body in chunks lies in pieces.
     let value = match request.body.as_slice() {
         Some(whole) => Cow::Borrowed(whole),

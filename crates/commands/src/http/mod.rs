@@ -79,7 +79,9 @@ pub fn refuses(session: &Session, server: &dyn Server, request: &Request<'_>) ->
     match (request.method, target) {
         (Method::Other, _) | (_, Err(_)) => true,
         (Method::Get | Method::Head | Method::Options, Ok(_)) => false,
-        (method, Ok(Target::Key { .. })) => !matches!(method, Method::Put | Method::Delete),
+        // Without a clock: a time to live that is too long from 1970 on is so from any time on.
+        (Method::Put, Ok(Target::Key { .. })) => keys::deadline_of(request, 0).is_err(),
+        (method, Ok(Target::Key { .. })) => method != Method::Delete,
         (_, Ok(_)) => true,
     }
 }

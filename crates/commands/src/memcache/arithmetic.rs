@@ -156,7 +156,8 @@ pub(super) fn count(
     }
 }
 
-/// Reads a number as C's strtoull does: blanks before it, a sign, and whatever follows a blank.
+/// Reads a number as C's strtoull does: blanks before it, a sign, and whatever follows a blank or a NUL, with
+/// which C programs store their strings.
 fn number(text: &[u8]) -> Option<u64> {
     let is_blank = |byte: &u8| matches!(byte, b' ' | b'\t'..=b'\r');
     let text = &text[text.iter().take_while(|byte| is_blank(byte)).count()..];
@@ -165,7 +166,8 @@ fn number(text: &[u8]) -> Option<u64> {
         [b'+', rest @ ..] => (false, rest),
         _ => (false, text),
     };
-    let end = text.iter().position(is_blank).unwrap_or(text.len());
+    let is_end = |byte: &u8| is_blank(byte) || *byte == 0;
+    let end = text.iter().position(is_end).unwrap_or(text.len());
     let magnitude = parse_digits(&text[..end])?;
     if is_negative { negated(magnitude) } else { Some(magnitude) }
 }
@@ -185,6 +187,11 @@ mod tests {
         assert_eq!(number(b"-0"), Some(0));
         assert_eq!(number(b"-18446744073709551615"), Some(1));
         assert_eq!(number(b"7apples"), None);
+        assert_eq!(number(b"5\0"), Some(5));
+        assert_eq!(number(b"5\0apples"), Some(5));
+        assert_eq!(number(b" -0\0\0"), Some(0));
+        assert_eq!(number(b"\x005"), None);
+        assert_eq!(number(b"-\0"), None);
         assert_eq!(number(b"  "), None);
         assert_eq!(number(b""), None);
     }

@@ -4,6 +4,7 @@
 //! request is silent when all is well; a quiet lookup is silent when there is nothing.
 
 use super::arithmetic::{self, Fault, Step};
+use super::details::Did;
 use super::exptime::Life;
 use super::store::{self, Mode, Order, Outcome};
 use super::{Count, McContext, VERSION, flush, sasl, stats};
@@ -262,15 +263,18 @@ fn put(context: &mut McContext<'_>, request: &Request<'_>, mode: Mode, flags: u3
 
 fn delete(context: &mut McContext<'_>, request: &Request<'_>) {
     let (db, name) = (context.db, context.session.engine().key(request.key));
-    if request.unique != 0 {
-        let mut guard = context.session.write(db, &name, context.now);
-        let found = guard.find(db, &name);
-        drop(guard);
-        if found.is_some_and(|found| !context.has_unique(&found, request.unique)) {
-            return fail(context, request, Status::Exists);
-        }
+    // Compared and removed under one lock: a value that came in between would be lost.
+    let mut guard = context.session.write(db, &name, context.now);
+    let is_another = request.unique != 0
+        && guard.find(db, &name).is_some_and(|found| !context.has_unique(&found, request.unique));
+    let was_there = !is_another && guard.remove(db, &name, Event::Del);
+    drop(guard);
+    if is_another {
+        context.note_detail(request.key, Did::Delete);
+        return fail(context, request, Status::Exists);
     }
-    match context.delete(request.key) {
+    context.count_delete(request.key, was_there);
+    match was_there {
         true => done(context, request, b""),
         false => fail(context, request, Status::NotFound),
     }

@@ -274,10 +274,15 @@ impl McContext<'_> {
     /// What `delete` does in any protocol.
     pub(crate) fn delete(&mut self, key: &[u8]) -> bool {
         let was_there = self.forget(key);
+        self.count_delete(key, was_there);
+        was_there
+    }
+
+    /// Counts a delete, and tells who watches.
+    fn count_delete(&self, key: &[u8], was_there: bool) {
         self.tally.add(if was_there { Count::DeleteHit } else { Count::DeleteMiss });
         self.note_delete(key, was_there);
         self.note_detail(key, details::Did::Delete);
-        was_there
     }
 
     /// Removes a key. True: there was one.
