@@ -42,11 +42,20 @@ impl Pidfile {
     }
 
     fn remove(&self) -> io::Result<()> {
-        let mut file = open(&self.path, OFlags::RDONLY | OFlags::CLOEXEC)?;
-        let mut text = String::new();
-        if file.metadata()?.is_file() {
-            file.read_to_string(&mut text)?;
+        // A pipe or a device is not ours to take away, and to open one may wait for its other end, or do
+        // what nobody asked for.
+        let other = || io::Error::other("it is no regular file, and is left alone");
+        if !self.path.metadata()?.is_file() {
+            return Err(other());
         }
+        // Without waiting: it may have been exchanged since.
+        let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::CLOEXEC;
+        let mut file = open(&self.path, flags)?;
+        if !file.metadata()?.is_file() {
+            return Err(other());
+        }
+        let mut text = String::new();
+        file.read_to_string(&mut text)?;
         if text != self.text || !is_at(&file, &self.path) {
             return Err(io::Error::other("it names another process, and is left alone"));
         }
@@ -86,6 +95,30 @@ fn is_at(file: &File, path: &Path) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use rustix::fs::{CWD, FileType, mknodat};
+    use std::sync::mpsc::channel;
+
+    /// A server whose pidfile was a pipe that nobody wrote to did not end.
+    #[test]
+    fn what_is_no_regular_file_is_left_alone() {
+        let name = format!("dolium-pidfile-pipe-{}", std::process::id());
+        let path = std::env::temp_dir().join(name);
+        mknodat(CWD, &path, FileType::Fifo, Mode::from_raw_mode(0o600), 0).expect("a pipe");
+        let reader = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::CLOEXEC;
+        let mut reader = File::from(rustix::fs::open(&path, reader, Mode::empty()).expect("it"));
+        let pidfile = Pidfile::write(&path).expect("it is written");
+        let mut text = String::new();
+        reader.read_to_string(&mut text).expect("its text");
+        assert_eq!(text, pidfile.text);
+        let (done, ends) = channel();
+        std::thread::spawn(move || {
+            drop(pidfile);
+            done.send(()).expect("the test waits");
+        });
+        ends.recv_timeout(Duration::from_secs(20)).expect("the end waits for a writer");
+        assert!(path.exists());
+        std::fs::remove_file(&path).expect("the pipe");
+    }
 
     /// A server that stopped removed the file into which its successor had written.
     #[test]
