@@ -15,7 +15,9 @@
  * A process that forks after attaching: the child may read through the store, but dolium_execute
  * fails there until it has called dolium_attach itself. So do attach in each worker, as long as there
  * are at most 256 of them: no more processes can be attached at once. Workers that only read may use
- * their parent's store.
+ * their parent's store. A read that has lost against writers for too long is asked of the server, which such
+ * a child cannot: then it ends as DOLIUM_ERROR, as where the server has gone or has closed the connection.
+ * It may be called again.
  *
  * When the server ends, reads go on in the memory that it left, with the last data: dolium_is_served
  * tells. That memory is given back when the last process has called dolium_detach or ended.

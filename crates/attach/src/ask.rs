@@ -53,17 +53,22 @@ impl Store {
 
     /// Not while a transaction is being queued: the question would become a part of it.
     fn ask(&self, args: &[&[u8]]) -> Result<Value, Error> {
-        let mut channel = match self.channel() {
-            Err(Error::NoServer) => return Err(Error::Contended),
-            channel => channel?,
-        };
+        let mut channel = self.channel().map_err(as_of_a_read)?;
         if channel.is_in_multi() {
             return Err(Error::Contended);
         }
-        match channel.execute(self.number(), args, self.time_limit()) {
-            Err(Error::ServerGone) => Err(Error::Contended),
-            reply => reply,
+        channel.execute(self.number(), args, self.time_limit()).map_err(as_of_a_read)
+    }
+}
+
+/// There is no way to the server, for whatever reason: that is of no concern to one who only reads, in a
+/// forked child say, but that the read has not come about. [`Error::TimedOut`] is of this very question.
+fn as_of_a_read(error: Error) -> Error {
+    match error {
+        Error::NoServer | Error::Forked | Error::ServerGone | Error::Closed | Error::OutOfStep => {
+            Error::Contended
         }
+        error => error,
     }
 }
 

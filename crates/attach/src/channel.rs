@@ -5,6 +5,7 @@
 
 use crate::error::Error;
 use crate::limits::{BUFFER_KEPT, END_WAIT, RECEIVE_BYTES, SLEEP_MAX};
+use crate::pairs::name_of_one_that_answers;
 use crate::patience::Patience;
 use crate::standing::Standing;
 use dolium_engine::ring::{RingEnd, RingMemory, RingPlan};
@@ -19,23 +20,6 @@ use std::os::fd::OwnedFd;
 use std::os::unix::net::UnixStream;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
-
-/// Commands after which requests and replies no longer come in pairs.
-const NO_PAIR: [&str; 13] = [
-    "SUBSCRIBE",
-    "PSUBSCRIBE",
-    "SSUBSCRIBE",
-    "UNSUBSCRIBE",
-    "PUNSUBSCRIBE",
-    "SUNSUBSCRIBE",
-    "BLPOP",
-    "BRPOP",
-    "BRPOPLPUSH",
-    "BLMOVE",
-    "BLMPOP",
-    "MONITOR",
-    "SYNC",
-];
 
 #[derive(Debug)]
 pub struct Channel {
@@ -90,15 +74,7 @@ impl Channel {
         args: &[&[u8]],
         limit: Option<Duration>,
     ) -> Result<Value, Error> {
-        // The server does not answer an empty request, and who waits for it waits for ever.
-        let name = *args.first().ok_or(Error::NoCommand)?;
-        let is = |other: &str| name.eq_ignore_ascii_case(other.as_bytes());
-        if let Some(refused) = NO_PAIR.into_iter().find(|other| is(other)) {
-            return Err(Error::NotARequest(refused));
-        }
-        if is("CLIENT") && args.get(1).is_some_and(|a| a.eq_ignore_ascii_case(b"REPLY")) {
-            return Err(Error::NotARequest("CLIENT REPLY"));
-        }
+        let name = name_of_one_that_answers(args)?;
         // Whose transaction it was matters to nobody any more.
         if let Some(broken) = self.broken {
             return Err(broken.error());
@@ -242,7 +218,7 @@ impl Channel {
 
 /// Is there a process of this number, and does it go on? A server in a container has a number of its own
 /// there, and the answer is a guess; what there is to be done is the same.
-fn is_running(pid: u64) -> bool {
+pub fn is_running(pid: u64) -> bool {
     let pid = i32::try_from(pid).ok().and_then(Pid::from_raw);
     let Some(process) = pid.and_then(|pid| pidfd_open(pid, PidfdFlags::empty()).ok()) else {
         return false;

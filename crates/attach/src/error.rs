@@ -38,7 +38,9 @@ pub enum Error {
     OutOfStep,
     /// The arena was opened without a server, so no command can be executed.
     NoServer,
-    /// Writers won against this read too often, and the server could not be asked for it.
+    /// Writers won against this read too often, and the server could not be asked for it: also where that
+    /// is because of [`Error::Forked`], [`Error::ServerGone`], [`Error::Closed`], [`Error::OutOfStep`] or
+    /// [`Error::NoServer`], which are for commands. The read may be tried again.
     Contended,
     /// This process is a child of the one that attached.
     Forked,
@@ -58,6 +60,8 @@ pub enum Error {
     },
     /// A command that answers later, or not at all, or more than once.
     NotARequest(&'static str),
+    /// The name is no command's: a line of a web request begins so, and a server answers it to nobody.
+    OfTheWeb(&'static str),
     Reply(ReplyError),
     /// The server refused a command that stands for a read of the arena.
     Command(String),
@@ -111,8 +115,8 @@ impl std::fmt::Display for Error {
             }
             Error::Contended => f.write_str(
                 "what is to be read is written to faster than that, and the server could not be \
-                 asked: it is gone, there was none, it has no such question, or a MULTI of this \
-                 process is open; try again",
+                 asked (it is gone, there was none, it has no such question, its connection is closed or \
+                 the parent's, or a MULTI of this process is open); try again",
             ),
             Error::Forked => f.write_str(
                 "this process was forked after attaching: attach again in the child, which may \
@@ -134,7 +138,13 @@ impl std::fmt::Display for Error {
             }
             Error::NotARequest(name) => write!(
                 f,
-                "{name} does not answer once and at once, which execute needs; use a socket for it"
+                "{name} does not answer once and at once, as what is executed must; it needs a \
+                 connection of its own, as redis-cli has"
+            ),
+            Error::OfTheWeb(name) => write!(
+                f,
+                "{name} is no command but a word of web requests, for which a server closes the \
+                 connection: web pages must not have anything run. It was not sent"
             ),
             Error::Reply(error) => error.fmt(f),
             Error::Command(text) => f.write_str(text),

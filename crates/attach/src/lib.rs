@@ -27,6 +27,7 @@ mod connect;
 mod error;
 pub mod limits;
 mod link;
+mod pairs;
 mod patience;
 mod socket;
 mod standing;

@@ -1,6 +1,6 @@
 //! A store's way to its server: commands, how long they may take, and whether the server is there.
 
-use crate::channel::Channel;
+use crate::channel::{Channel, is_running};
 use crate::error::Error;
 use crate::store::Store;
 use dolium_protocol::resp::Value;
@@ -52,6 +52,12 @@ impl Store {
         let ends = PollFlags::RDHUP | PollFlags::HUP | PollFlags::ERR;
         let has_end = poll(&mut fds, Some(&now)) == Ok(1) && fds[0].revents().intersects(ends);
         !has_end
+    }
+
+    /// Does the server's process go on? For who finds that [it is not served](Store::is_served), as far as
+    /// can be seen from here: of a server in a container it is a guess. It may take a fifth of a second.
+    pub fn is_server_running(&self) -> bool {
+        self.server_pid().is_some_and(is_running)
     }
 
     /// The server's process, if this store was attached through one.

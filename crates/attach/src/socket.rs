@@ -1,6 +1,7 @@
 //! The same commands over a socket, for who cannot attach: another machine, another user.
 
 use crate::error::Error;
+use crate::pairs::name_of_one_that_answers;
 use dolium_protocol::Parse;
 use dolium_protocol::resp::reply::{self, SkipState};
 use dolium_protocol::resp::{RespWriter, Value, Version};
@@ -50,9 +51,7 @@ impl<S: Read + Write> Socket<S> {
 
     /// Has the server execute a command that answers once.
     pub fn execute(&mut self, args: &[&[u8]]) -> Result<Value, Error> {
-        if args.is_empty() {
-            return Err(Error::NoCommand);
-        }
+        name_of_one_that_answers(args)?;
         self.request.clear();
         self.queue(args);
         self.flush()?;

@@ -25,7 +25,8 @@ pub enum Ttl {
 ///
 /// A process that forks (a server with workers, say) had better attach in its children: a child
 /// reads on in what its parent has mapped, but [`Store::execute`] fails there, since two processes
-/// in one ring would read each other's replies.
+/// in one ring would read each other's replies. For the same reason a read that has lost against writers
+/// for too long cannot be asked of the server there, and fails as [`Error::Contended`]; it may be tried again.
 #[derive(Clone, Debug)]
 pub struct Store {
     shared: Arc<Shared>,
@@ -218,7 +219,7 @@ impl Store {
 
     /// What there is to know of a key but its value. The server has no command that says all of it, so
     /// this may end as [`Error::Contended`] although it runs; the other reads of a key do only while a
-    /// transaction of this process is being queued.
+    /// transaction of this process is being queued, or where it has no connection of its own any more.
     pub fn peek(&self, key: &[u8]) -> Result<Option<Found>, Error> {
         let reader = &self.shared.reader;
         let key = reader.key(key);

@@ -118,14 +118,19 @@ impl Target {
         let both = |error: &dyn std::fmt::Display| {
             format!("{why}\nand {server} does not answer either: {error}")
         };
+        let unanswered = |error: Error| match error {
+            // It was not asked.
+            Error::NotARequest(_) | Error::OfTheWeb(_) => error.to_string(),
+            error => both(&error),
+        };
         let mut socket: Socket<TcpStream> = Socket::tcp(server).map_err(|error| both(&error))?;
         note(format_args!("note: {why}\nnote: {server} is asked instead"));
-        log_in(|words| socket.execute(words).map_err(|e| both(&e)))?;
+        log_in(|words| socket.execute(words).map_err(unanswered))?;
         if self.db != 0 {
             let db = self.db.to_string();
-            refused(&socket.execute(&[b"SELECT", db.as_bytes()]).map_err(|e| both(&e))?)?;
+            refused(&socket.execute(&[b"SELECT", db.as_bytes()]).map_err(unanswered)?)?;
         }
-        last_word(words, socket.execute(words)).map_err(|error| both(&error))
+        last_word(words, socket.execute(words)).map_err(unanswered)
     }
 }
 

@@ -75,7 +75,13 @@ fn main() -> ExitCode {
         words.truncate(2);
         words.push("--help".into());
     }
-    match Command::parse_from(words).what {
+    let command = match Command::try_parse_from(words) {
+        Ok(command) => command,
+        Err(refused) if refused.use_stderr() => refused.exit(),
+        // What was asked for: the help or the version.
+        Err(told) => return output::finish_with(|| told.print()),
+    };
+    match command.what {
         None => serve::run(&serve::Arguments::default()),
         Some(What::Serve(arguments)) => serve::run(&arguments),
         Some(What::Memcached { words }) => memcached::run(&words),

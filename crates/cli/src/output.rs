@@ -5,7 +5,7 @@
 //! one to tell of in a sentence.
 
 use std::fmt::Display;
-use std::io::{ErrorKind, Write};
+use std::io::{self, ErrorKind, Write};
 use std::process::ExitCode;
 
 /// Whether anybody reads on.
@@ -18,7 +18,11 @@ pub enum Reader {
 /// Writes bytes to the standard output, at once. An error is a sentence.
 pub fn write(bytes: &[u8]) -> Result<Reader, String> {
     let mut out = std::io::stdout().lock();
-    match out.write_all(bytes).and_then(|()| out.flush()) {
+    what_became_of(out.write_all(bytes).and_then(|()| out.flush()))
+}
+
+fn what_became_of(written: io::Result<()>) -> Result<Reader, String> {
+    match written {
         Ok(()) => Ok(Reader::Listens),
         Err(error) if error.kind() == ErrorKind::BrokenPipe => Ok(Reader::HasGone),
         Err(error) => Err(format!("the standard output cannot be written to: {error}")),
@@ -28,6 +32,14 @@ pub fn write(bytes: &[u8]) -> Result<Reader, String> {
 /// The same, as the last that a program does.
 pub fn finish(bytes: &[u8]) -> ExitCode {
     match write(bytes) {
+        Ok(_) => ExitCode::SUCCESS,
+        Err(text) => fail(&text),
+    }
+}
+
+/// The same of what is written by somebody else's function.
+pub fn finish_with(write: impl FnOnce() -> io::Result<()>) -> ExitCode {
+    match what_became_of(write().and_then(|()| io::stdout().lock().flush())) {
         Ok(_) => ExitCode::SUCCESS,
         Err(text) => fail(&text),
     }

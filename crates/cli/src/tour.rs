@@ -24,8 +24,7 @@ const TIMED: Duration = Duration::from_millis(1500);
 
 pub fn run() -> ExitCode {
     let page = Page::new();
-    page.title();
-    let private = match Private::start() {
+    let private = match page.title().and_then(|()| Private::start()) {
         Ok(private) => private,
         Err(text) => return fail(&text),
     };
@@ -39,20 +38,20 @@ pub fn run() -> ExitCode {
 }
 
 fn show(page: &Page, private: &Private) -> Result<(), String> {
-    page.started(private);
+    page.started(private)?;
     let (key, value) = ("greeting", "salve");
     private.write(key, value)?;
-    page.wrote(key, value);
+    page.wrote(key, value)?;
     for door in doors::ALL {
-        page.read(door, &doors::read(door, private, key));
+        page.read(door, &doors::read(door, private, key))?;
     }
-    page.loading(KEYS, VALUE_BYTES);
+    page.loading(KEYS, VALUE_BYTES)?;
     let keys = private.load()?;
     let mut rows = Vec::new();
-    page.table_head();
+    page.table_head()?;
     for door in doors::ALL {
         let outcome = doors::time(door, private, &keys, TIMED);
-        page.row(door, &outcome);
+        page.row(door, &outcome)?;
         rows.push((door, outcome));
     }
     let nanos = |wanted: doors::Door| {
@@ -61,7 +60,6 @@ fn show(page: &Page, private: &Private) -> Result<(), String> {
             _ => None,
         })
     };
-    page.summary(nanos(doors::Door::Attached), nanos(doors::Door::Tcp));
-    page.next_steps();
-    Ok(())
+    page.summary(nanos(doors::Door::Attached), nanos(doors::Door::Tcp))?;
+    page.next_steps()
 }

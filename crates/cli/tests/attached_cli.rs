@@ -67,6 +67,62 @@ fn top_shows_counters_and_percentiles() {
     assert!(changes.trim_end().ends_with("10"), "{changes}");
 }
 
+/// It was said to be gone, and what went on to be its last figures.
+#[test]
+fn a_server_that_closed_tops_connection_is_not_gone() {
+    let mut served = Served::start(&[]);
+    let mut top = Command::new(env!("CARGO_BIN_EXE_dolium"))
+        .args(["top", "--interval", "0.1", "--attach-socket"])
+        .arg(served.attach_path())
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut heads = BufReader::new(top.stdout.take().unwrap())
+        .lines()
+        .map(Result::unwrap)
+        .filter(|line| line.starts_with("dolium"));
+    let pid = served.child.id();
+    let connected = heads.next().unwrap();
+    assert!(connected.contains(&format!("  server {pid}  ")), "{connected}");
+    assert_eq!(out(&served.dolium(&["exec", "CLIENT", "KILL", "TYPE", "normal"])), "(integer) 1\n");
+    let closed = heads.find(|head| *head != connected).unwrap();
+    assert!(closed.contains(&format!("  server {pid} (connection closed)  ")), "{closed}");
+    assert!(closed.len() <= 80, "{closed}");
+    served.child.kill().unwrap();
+    served.child.wait().unwrap();
+    let gone = heads.find(|head| !head.contains("connection closed")).unwrap();
+    assert!(gone.contains("its server is gone"), "{gone}");
+    top.kill().unwrap();
+    top.wait().unwrap();
+}
+
+/// Over a socket they were sent: the program waited for ever for a reply to CLIENT REPLY OFF.
+#[test]
+fn what_has_not_one_reply_is_refused_by_either_way() {
+    let port = dolium_lab::stores::free_port().unwrap().to_string();
+    let served = Served::start(&["--port", &port]);
+    let server = format!("127.0.0.1:{port}");
+    let over_tcp = |words: &[&str]| {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_dolium"));
+        command.args(["exec", "--attach-socket", "/nonexistent/attach", "--server", &server]);
+        command.args(words).output().unwrap()
+    };
+    for (words, reason) in [
+        (&["client", "reply", "off"][..], "dolium: CLIENT REPLY does not answer once and at once"),
+        (&["SUBSCRIBE", "news"], "dolium: SUBSCRIBE does not answer once and at once"),
+        // The server was said to have closed the connection for one of three reasons, none of them this.
+        (&["POST", "/"], "dolium: POST is no command but a word of web requests"),
+        (&["host:", "here"], "dolium: Host: is no command but a word of web requests"),
+    ] {
+        for refused in [over_tcp(words), served.dolium(&[&["exec"], words].concat())] {
+            assert_eq!(refused.status.code(), Some(1), "{words:?}");
+            assert_eq!(out(&refused), "");
+            let said = err(&refused);
+            assert!(said.lines().any(|line| line.starts_with(reason)), "{words:?}: {said}");
+        }
+    }
+}
+
 /// They were shown in the help of both, taken, and without any effect.
 #[test]
 fn who_only_looks_at_the_memory_takes_no_database_and_no_server() {

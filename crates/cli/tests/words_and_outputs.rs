@@ -111,6 +111,25 @@ fn an_output_that_nobody_reads_ends_the_program_quietly() {
     assert_eq!(silent.unwrap().status.code(), Some(1));
 }
 
+/// They ended as if all had been shown.
+#[test]
+fn help_and_tour_that_cannot_be_written_have_failed() {
+    let usual: [&[&str]; 5] =
+        [&["--help"], &["--version"], &["help", "get"], &["serve", "--help"], &["tour"]];
+    for words in usual {
+        let ended = dolium().args(words).stdout(full()).output().unwrap();
+        assert_eq!(ended.status.code(), Some(1), "{words:?}: {}", err(&ended));
+        let said = err(&ended);
+        assert!(said.starts_with("dolium: the standard output cannot be written to"), "{said}");
+        if words[0] != "tour" {
+            let ended = dolium().args(words).stdout(unread()).output().unwrap();
+            assert_eq!((ended.status.code(), err(&ended).as_str()), (Some(0), ""), "{words:?}");
+        }
+    }
+    let refused = dolium().args(["get", "--no-such-option"]).output().unwrap();
+    assert_eq!(refused.status.code(), Some(2));
+}
+
 #[test]
 fn an_interval_that_is_no_number_is_refused() {
     for interval in ["nan", "soon"] {

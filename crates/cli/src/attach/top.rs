@@ -74,10 +74,12 @@ fn page(store: &Store, before: &Look, now: &Look) -> String {
     let rate = |new: u64, old: u64| amount(new.saturating_sub(old) as f64 / seconds);
     let mut page = String::new();
     let pid = match store.server_pid() {
-        Some(_) if !store.is_served() => {
-            "  its server is gone: these are the last figures".to_string()
+        Some(pid) if store.is_served() => format!("  server {pid}"),
+        // Figures are read from the memory, and go on with the server that writes them.
+        Some(pid) if store.is_server_running() => {
+            format!("  server {pid} (connection closed)")
         }
-        Some(pid) => format!("  server {pid}"),
+        Some(_) => "  its server is gone: these are the last figures".into(),
         None => String::new(),
     };
     let _ = writeln!(
