@@ -41,6 +41,8 @@ pub struct Card {
     pub command: AtomicU16,
     pub no_evict: AtomicBool,
     pub held: AtomicBool,
+    /// It was told to go, by CLIENT KILL or for its buffers: for others it is gone.
+    killed: AtomicBool,
     pub query_bytes: AtomicU64,
     pub query_free: AtomicU64,
     pub multi_bytes: AtomicU64,
@@ -84,6 +86,7 @@ impl Card {
             command: AtomicU16::new(NO_COMMAND),
             no_evict: AtomicBool::new(false),
             held: AtomicBool::new(false),
+            killed: AtomicBool::new(false),
             query_bytes: AtomicU64::new(0),
             query_free: AtomicU64::new(0),
             multi_bytes: AtomicU64::new(0),
@@ -143,6 +146,10 @@ impl Card {
         held.as_ref().is_some_and(|flag| flag.load(Relaxed))
     }
 
+    pub fn is_killed(&self) -> bool {
+        self.killed.load(Relaxed)
+    }
+
     pub fn names(&self) -> std::sync::MutexGuard<'_, Names> {
         self.names.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -187,17 +194,31 @@ impl Clients {
     }
 
     pub fn leave(&self, id: u64) {
-        self.lock().remove(&id);
+        let mut cards = self.lock();
+        // Who was killed has been counted as gone.
+        if cards.remove(&id).is_none_or(|card| !card.is_killed()) {
+            self.dismiss();
+        }
+    }
+
+    /// Marks a client as killed, and counts it as gone: its place is free. `None`: it is no longer there, or
+    /// somebody else has killed it. Its thread closes it when it is told to.
+    pub fn kill(&self, id: u64) -> Option<Arc<Card>> {
+        let cards = self.lock();
+        // With the lock held, as in `leave`: it is counted once.
+        let card = cards.get(&id).filter(|card| !card.killed.swap(true, Relaxed))?;
         self.dismiss();
+        Some(card.clone())
     }
 
     pub fn find(&self, id: u64) -> Option<Arc<Card>> {
         self.lock().get(&id).cloned()
     }
 
-    /// All cards in order of id, copied so that nobody waits while they are looked at.
+    /// All cards in order of id, copied so that nobody waits while they are looked at. Not of those who were killed:
+    /// who is told so sees them no more.
     pub fn all(&self) -> Vec<Arc<Card>> {
-        self.lock().values().cloned().collect()
+        self.lock().values().filter(|card| !card.is_killed()).cloned().collect()
     }
 
     /// The client whose buffers are largest, to be closed when the budget is passed: chosen once, so

@@ -47,6 +47,9 @@ pub enum Closing {
     No,
     /// As soon as its output is sent.
     AfterOutput,
+    /// It was killed, and the mail that closes it has come but is not read yet: its requests do not run any more.
+    /// What was mailed to it before is still sent.
+    ByMail,
     /// Its peer is gone or it was killed: nothing more is sent.
     Now,
 }
@@ -170,6 +173,11 @@ pub enum Sent {
 impl Connection {
     pub fn is_closing(&self) -> bool {
         self.closing != Closing::No
+    }
+
+    /// What others have for it is sent to it.
+    pub fn hears_others(&self) -> bool {
+        matches!(self.closing, Closing::No | Closing::ByMail)
     }
 
     /// Its last turn took long, or it has had none: it waits for its turn behind others.

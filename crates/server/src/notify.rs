@@ -8,8 +8,8 @@
 //! ```
 //! While no class is configured there is no reader and the engine keeps no journal for us. The first
 //! reader takes memory for it, out of `maxmemory`. Where that is used up and nothing may go for it,
-//! CONFIG SET is refused; where something may, housekeeping drives it out and tries again, until then
-//! without notifications.
+//! CONFIG SET is refused, as it is where all of it would not do; where something may, housekeeping drives
+//! it out and tries again, until then without notifications.
 
 use dolium_commands::redis::notifications::{Notifications, keyevent_channel, keyspace_channel};
 use dolium_engine::{Change, ChangeReader, Db, Delivery, Effect, Engine, Event, Kind, Next};

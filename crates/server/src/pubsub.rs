@@ -1,10 +1,10 @@
 //! Who is subscribed to what, over all threads.
 
-use crate::clients::Token;
+use crate::clients::{Card, Token};
 use crate::mailbox::{Mail, Mailbox, Message};
 use dolium_commands::host::Subscription;
 use dolium_commands::redis::glob::{Case, matches};
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 
 #[derive(Clone, Copy, Debug)]
@@ -28,15 +28,13 @@ pub struct PubSub {
 }
 
 impl PubSub {
-    pub fn subscribe(
-        &self,
-        client: u64,
-        thread: usize,
-        token: Token,
-        kind: Subscription,
-        name: &[u8],
-    ) {
+    pub fn subscribe(&self, card: &Card, kind: Subscription, name: &[u8]) {
         let mut index = self.index.write().unwrap_or_else(PoisonError::into_inner);
+        // It is marked before `forget` takes the lock: one of the two sees to it.
+        if card.is_killed() {
+            return;
+        }
+        let (client, thread, token) = (card.id, card.thread, card.token);
         let list = match kind {
             Subscription::Channel => index.channels.entry(name.to_vec()).or_default(),
             Subscription::Pattern => index.patterns.entry(name.to_vec()).or_default(),
@@ -64,6 +62,17 @@ impl PubSub {
                 }
             }
         }
+    }
+
+    /// Clients who were killed hear nothing that is published from now on, although they are not closed yet.
+    pub fn forget(&self, clients: &HashSet<u64>) {
+        let mut index = self.index.write().unwrap_or_else(PoisonError::into_inner);
+        let has_others = |list: &mut Vec<Subscriber>| {
+            list.retain(|s| !clients.contains(&s.client));
+            !list.is_empty()
+        };
+        index.channels.retain(|_, list| has_others(list));
+        index.patterns.retain(|_, list| has_others(list));
     }
 
     /// Posts a message to everyone it concerns; how many that are.

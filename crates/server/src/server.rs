@@ -98,15 +98,20 @@ impl Server {
     /// Hands on what the engine and the notifier are told by the configuration.
     pub fn apply_config(&self) {
         let max = self.config.number("maxmemory").max(0) as u64;
-        let taken = self.memcached.settings.fixed.initial_bytes;
-        self.engine.set_max_memory(match max {
-            0 => 0,
-            max => (max.saturating_sub(taken) + self.memcached.memory_beside_items(max)).max(1),
-        });
+        self.engine.set_max_memory(self.memory_limit(max));
         if let Some(policy) = Policy::from_name(&self.config.get("maxmemory-policy")) {
             self.engine.set_policy(policy);
         }
         self.notifier.configure(&self.engine, &self.config.get("notify-keyspace-events"));
+    }
+
+    /// The engine's limit where that is `maxmemory`; 0: none but what the arena reaches.
+    pub fn memory_limit(&self, max: u64) -> u64 {
+        let taken = self.memcached.settings.fixed.initial_bytes;
+        match max {
+            0 => 0,
+            max => (max.saturating_sub(taken) + self.memcached.memory_beside_items(max)).max(1),
+        }
     }
 
     /// Says in the log what directives with these names do not do.

@@ -217,7 +217,12 @@ pub mod row_trait {
     pub const MAY_WRITE: u8 = 1 << 1;
     /// It may change what CLIENT LIST shows.
     pub const DESCRIBES: u8 = 1 << 2;
+    /// It may end subscriptions, or change the form in which their messages come.
+    pub const PARTS: u8 = 1 << 3;
 }
+
+/// The commands with the trait `PARTS`.
+const PARTING: [&str; 6] = ["unsubscribe", "punsubscribe", "reset", "quit", "hello", "exec"];
 
 /// It may change keys, or is of those that are neither reads nor writes.
 pub fn may_write(row: &Row) -> bool {
@@ -233,7 +238,8 @@ pub fn row_traits() -> Vec<u8> {
         let is_timed = row.flags & flag::FAST == 0 && !is_bounded;
         let describes =
             matches!(row.group, Group::Connection | Group::PubSub | Group::Transactions);
-        [(is_timed, TIMED), (may_write(row), MAY_WRITE), (describes, DESCRIBES)]
+        let parts = PARTING.contains(&row.name);
+        [(is_timed, TIMED), (may_write(row), MAY_WRITE), (describes, DESCRIBES), (parts, PARTS)]
             .iter()
             .filter(|(is_so, _)| *is_so)
             .fold(0, |traits, (_, bit)| traits | bit)
@@ -244,6 +250,13 @@ pub fn row_traits() -> Vec<u8> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_commands_that_end_subscriptions_are_there() {
+        for name in PARTING {
+            assert!(ROWS.iter().any(|row| row.name == name), "{name}");
+        }
+    }
 
     #[test]
     fn durations_fall_into_the_bucket_that_bounds_them() {

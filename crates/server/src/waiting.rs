@@ -10,27 +10,37 @@
 //! pushing client's next command, as in Redis. While nobody waits, all this costs one load a push.
 //!
 //! Locks: the table, then those of the store. So whoever holds locks of the store (EXEC) only notes
-//! what is to be done, and does it when it has let go.
+//! what is to be done, and does it when it has let go. Notes are the thread's own: another one, which comes to
+//! them before the transaction is over, would know nothing of a kill that is behind a push in it.
+//!
+//! A client that is killed is not served any more, also where that is behind a push in the same transaction. Who has been
+//! served before is told so before it is closed: both come by mail, in the order in which the table was changed.
 
-use crate::clients::Token;
+use crate::clients::{Card, Token};
 use crate::mailbox::Mail;
 use crate::server::Server;
 use dolium_commands::redis::list::waiting::{self, Waiting};
 use dolium_engine::{Db, Session};
+use std::cell::{Cell, RefCell};
 use std::collections::{HashMap, HashSet, VecDeque};
+use std::sync::atomic::AtomicUsize;
 use std::sync::atomic::Ordering::{Relaxed, SeqCst};
-use std::sync::atomic::{AtomicBool, AtomicUsize};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 type Name = (Db, Vec<u8>);
+
+thread_local! {
+    /// There are notes. Apart from them: what every write looks at is one byte.
+    static HAS_READY: Cell<bool> = const { Cell::new(false) };
+    /// What the commands of this thread have noted.
+    static READY: RefCell<Vec<Ready>> = const { RefCell::new(Vec::new()) };
+}
 
 #[derive(Default)]
 pub struct WaitingClients {
     /// Clients that wait, or are about to.
     count: AtomicUsize,
-    has_ready: AtomicBool,
-    ready: Mutex<Vec<Ready>>,
-    /// Who is in the table. Held for no longer than a look, so that EXEC may look as well.
+    /// Who is in the table and has not been killed. Held for no longer than a look, so that EXEC may look as well.
     ids: Mutex<HashSet<u64>>,
     table: Mutex<Table>,
 }
@@ -44,7 +54,7 @@ enum Ready {
     /// CLIENT UNBLOCK, and whether with an error.
     Unblock(u64, bool),
     /// CLIENT KILL.
-    Leave(u64),
+    Kill(Arc<Card>),
 }
 
 #[derive(Default)]
@@ -73,8 +83,7 @@ impl WaitingClients {
     /// Enters a client, unless a last look shows that it need not wait.
     pub fn enter(
         &self,
-        client: u64,
-        (thread, token): (usize, Token),
+        card: &Card,
         waiting: Waiting,
         once_more: &mut dyn FnMut(&Waiting) -> bool,
     ) -> bool {
@@ -85,15 +94,23 @@ impl WaitingClients {
             self.count.fetch_sub(1, SeqCst);
             return false;
         }
+        let client = card.id;
+        let mut ids = lock(&self.ids);
+        // Whoever kills it marks its card before it looks here: one of the two sees the other.
+        if card.is_killed() {
+            self.count.fetch_sub(1, SeqCst);
+            return true;
+        }
+        ids.insert(client);
+        drop(ids);
         for key in &waiting.keys {
             let order = table.order.entry((waiting.db, key.clone())).or_default();
             if order.back() != Some(&client) {
                 order.push_back(client);
             }
         }
-        let entry = Entry { waiting: Arc::new(waiting), thread, token };
+        let entry = Entry { waiting: Arc::new(waiting), thread: card.thread, token: card.token };
         table.clients.insert(client, entry);
-        lock(&self.ids).insert(client);
         true
     }
 
@@ -102,10 +119,19 @@ impl WaitingClients {
         self.count() > 0 && self.take_out(&mut lock(&self.table), client).is_some()
     }
 
-    /// As `leave`, within a transaction: it is done when that is.
-    pub fn leave_later(&self, client: u64) {
-        if lock(&self.ids).contains(&client) {
-            self.note(Ready::Leave(client));
+    /// The client, whose card says so, has been killed: it waits no longer, and its thread is told to close it.
+    pub fn kill(&self, server: &Server, card: &Card) {
+        // Without a look at the count: it may be about to enter.
+        drop(self.take_out(&mut lock(&self.table), card.id));
+        server.posts[card.thread].post(Mail::Kill(card.token));
+    }
+
+    /// As `kill`, within a transaction: who waits is told when that is done, and nobody serves it meanwhile.
+    pub fn kill_later(&self, server: &Server, card: Arc<Card>) {
+        if lock(&self.ids).remove(&card.id) {
+            self.note(Ready::Kill(card));
+        } else {
+            server.posts[card.thread].post(Mail::Kill(card.token));
         }
     }
 
@@ -129,22 +155,24 @@ impl WaitingClients {
     }
 
     fn note(&self, ready: Ready) {
-        lock(&self.ready).push(ready);
-        self.has_ready.store(true, Relaxed);
+        READY.with_borrow_mut(|all| all.push(ready));
+        HAS_READY.set(true);
     }
 
     /// Looked at after every command that may write.
     #[inline(always)]
     pub fn has_ready(&self) -> bool {
-        self.has_ready.load(Relaxed)
+        HAS_READY.get()
     }
 
     /// Serves those who wait for what is ready. No lock of the store may be held.
     #[cold]
     pub fn serve(&self, server: &Server, session: &Session, now: u64) {
         // What is moved on to another list may make that one ready in turn.
-        while self.has_ready.swap(false, Relaxed) {
-            let ready = std::mem::take(&mut *lock(&self.ready));
+        while HAS_READY.replace(false) {
+            let mut ready = READY.take();
+            // What was pushed in the transaction that killed them is not for the killed.
+            ready.sort_by_key(|one| !matches!(one, Ready::Kill(_)));
             for one in ready {
                 match one {
                     Ready::Key(name) => self.serve_key(server, session, now, &name),
@@ -159,9 +187,7 @@ impl WaitingClients {
                     Ready::Unblock(client, with_error) => {
                         self.unblock(server, client, with_error);
                     }
-                    Ready::Leave(client) => {
-                        self.leave(client);
-                    }
+                    Ready::Kill(card) => self.kill(server, &card),
                 }
             }
         }
@@ -169,7 +195,12 @@ impl WaitingClients {
 
     fn serve_key(&self, server: &Server, session: &Session, now: u64, name: &Name) {
         let mut table = lock(&self.table);
-        while let Some(client) = table.order.get(name).and_then(|order| order.front().copied()) {
+        let first = |table: &Table| {
+            let mut order = table.order.get(name)?.iter().copied();
+            let ids = lock(&self.ids);
+            order.find(|client| ids.contains(client))
+        };
+        while let Some(client) = first(&table) {
             let Some(entry) = table.clients.get(&client).cloned() else { return };
             let mut reply = Vec::new();
             if !waiting::serve(session, server, now, &entry.waiting, &name.1, &mut reply) {

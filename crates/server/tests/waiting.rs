@@ -109,6 +109,98 @@ fn what_is_pushed_behind_a_kill_is_not_for_the_killed() {
     }
 }
 
+/// Who waits is served when the transaction is over, and the killed is not there then.
+#[test]
+fn what_is_pushed_in_the_transaction_of_a_kill_is_not_for_the_killed() {
+    let house = House::open(&["threads 2"]);
+    let mut pusher = house.client();
+    for round in 0..40 {
+        let mut client = house.client();
+        client.send(b"CLIENT ID\r\n");
+        let id = line(&mut client)[1..].to_owned();
+        client.send(b"BLPOP k 0\r\n");
+        until_waiting(&mut pusher, 1);
+        let mut other = house.client();
+        if round % 2 == 1 {
+            other.send(b"BLPOP k 0\r\n");
+            until_waiting(&mut pusher, 2);
+        }
+        let transaction = format!("MULTI\r\nRPUSH k v\r\nCLIENT KILL ID {id}\r\n");
+        let queued = "+OK\r\n+QUEUED\r\n+QUEUED\r\n";
+        if round % 4 < 2 {
+            pusher.ask(&format!("{transaction}EXEC\r\n"), &format!("{queued}*2\r\n:1\r\n:1\r\n"));
+        } else {
+            let request = format!("{transaction}CLIENT UNBLOCK {id}\r\nEXEC\r\n");
+            let replies = format!("{queued}+QUEUED\r\n*3\r\n:1\r\n:1\r\n:0\r\n");
+            pusher.ask(&request, &replies);
+        }
+        if round % 2 == 1 {
+            // It is for the next who waits.
+            other.expect("*2\r\n$1\r\nk\r\n$1\r\nv\r\n");
+            pusher.ask("LLEN k\r\n", ":0\r\n");
+        } else {
+            pusher.ask("LPOP k\r\n", "$1\r\nv\r\n");
+        }
+        assert!(client.take_all().is_empty());
+        until_waiting(&mut pusher, 0);
+    }
+}
+
+/// Each element that a push has handed over is received, whoever is killed meanwhile.
+#[test]
+fn nothing_is_lost_between_pushes_and_kills() {
+    const ELEMENTS: usize = 600;
+    let house = House::open(&["threads 2"]);
+    let mut killer = house.client();
+    let mut pushers: Vec<_> = (0..2).map(|_| house.client()).collect();
+    let until = Instant::now() + Duration::from_secs(60);
+    let taken: Vec<String> = std::thread::scope(|scope| {
+        for (number, pusher) in pushers.iter_mut().enumerate() {
+            scope.spawn(move || {
+                for n in 0..ELEMENTS / 2 {
+                    let push = format!("RPUSH k {number}:{n}\r\n");
+                    let request = match n % 2 {
+                        0 => push,
+                        _ => format!("MULTI\r\n{push}EXEC\r\n"),
+                    };
+                    pusher.send(format!("{request}ECHO done\r\n").as_bytes());
+                    while line(pusher) != "done" {}
+                }
+            });
+        }
+        let mut taken = Vec::new();
+        while taken.len() < ELEMENTS && Instant::now() < until {
+            let mut client = house.client();
+            client.send(b"CLIENT ID\r\n");
+            let id = line(&mut client)[1..].to_owned();
+            client.send(b"BLPOP k 0\r\n");
+            match taken.len() % 3 {
+                0 => killer.send(format!("CLIENT KILL ID {id}\r\n").as_bytes()),
+                1 => killer.send(format!("MULTI\r\nCLIENT KILL ID {id}\r\nEXEC\r\n").as_bytes()),
+                _ => {
+                    let list = "RPUSH other x\r\nLPOP other\r\n";
+                    let kill = format!("MULTI\r\n{list}CLIENT KILL ID {id}\r\nEXEC\r\n");
+                    killer.send(kill.as_bytes());
+                }
+            }
+            killer.send(b"ECHO done\r\n");
+            while line(&mut killer) != "done" {}
+            // Nothing, if it was killed in time.
+            let reply = String::from_utf8(client.take_all()).unwrap();
+            taken.extend(reply.lines().nth(4).map(String::from));
+            if reply.is_empty() && taken.len() < ELEMENTS {
+                killer.send(b"LPOP k\r\n");
+                if line(&mut killer) != "$-1" {
+                    taken.push(line(&mut killer));
+                }
+            }
+        }
+        taken
+    });
+    assert_eq!(taken.iter().collect::<HashSet<_>>().len(), ELEMENTS);
+    killer.ask("EXISTS k\r\n", ":0\r\n");
+}
+
 /// CLIENT REPLY SKIP is about the next command, also where its reply comes later.
 #[test]
 fn the_reply_that_was_to_be_skipped_is_skipped_when_it_comes() {

@@ -2,6 +2,7 @@
 
 use super::directive::Kind;
 use dolium_commands::redis::notifications::Notifications;
+use dolium_protocol::number::parse_i64;
 
 /// Brings `text` to its normal form, or says why not in the words of Redis.
 pub fn normalise(kind: Kind, text: &str) -> Result<String, String> {
@@ -11,23 +12,19 @@ pub fn normalise(kind: Kind, text: &str) -> Result<String, String> {
             "no" => Ok("no".into()),
             _ => Err("argument must be 'yes' or 'no'".into()),
         },
-        Kind::Int { min, max } => {
-            let n: i64 = text.parse().map_err(|_| "argument couldn't be parsed into an integer")?;
-            in_range(n, min, max).map(|n| n.to_string())
-        }
+        Kind::Int { min, max } => in_range(integer(text)?, min, max).map(|n| n.to_string()),
         Kind::Clamped { min, max } => {
-            let n: i64 = text.parse().map_err(|_| "argument couldn't be parsed into an integer")?;
-            in_range(n, 0, i32::MAX.into()).map(|n| n.clamp(min, max).to_string())
+            in_range(integer(text)?, 0, i32::MAX.into()).map(|n| n.clamp(min, max).to_string())
         }
         Kind::Bytes { min, max } => {
             let n = parse_bytes(text).ok_or("argument must be a memory value")?;
             in_range(n, min, max).map(|n| n.to_string())
         }
         Kind::BytesOrPercent => match text.strip_suffix('%') {
-            Some(n) => match n.parse::<u64>() {
-                Ok(n @ 0..=100) => Ok(format!("{n}%")),
-                Ok(_) => Err("percentage argument must be less or equal to 100".into()),
-                Err(_) => Err("argument must be a memory or percent value".into()),
+            Some(n) => match parse_i64(n.as_bytes()) {
+                Some(n @ 0..=100) => Ok(format!("{n}%")),
+                Some(101..) => Err("percentage argument must be less or equal to 100".into()),
+                _ => Err("argument must be a memory or percent value".into()),
             },
             None => parse_bytes(text)
                 .map(|n| n.to_string())
@@ -47,12 +44,18 @@ pub fn normalise(kind: Kind, text: &str) -> Result<String, String> {
         Kind::Save => save_points(text),
         Kind::OutputLimits => {
             parse_output_limits(text)?;
-            Ok(text.split_whitespace().collect::<Vec<_>>().join(" "))
+            Ok(text.into())
         }
         Kind::Notify => Notifications::parse(text)
             .map(Notifications::letters)
             .ok_or_else(|| "Invalid event class character. Use 'Ag$lshzxeKEtmdn'.".into()),
     }
+}
+
+/// As strictly as everywhere: no sign but a minus, no zeros in front, no blanks.
+fn integer(text: &str) -> Result<i64, String> {
+    parse_i64(text.as_bytes())
+        .ok_or_else(|| "argument couldn't be parsed into an integer".to_string())
 }
 
 fn in_range(n: i64, min: i64, max: i64) -> Result<i64, String> {
@@ -81,10 +84,15 @@ pub fn parse_bytes(text: &str) -> Option<i64> {
 }
 
 fn save_points(text: &str) -> Result<String, String> {
-    let words: Vec<&str> = text.split_whitespace().filter(|w| *w != "\"\"").collect();
-    let numbers: Result<Vec<u64>, _> = words.iter().map(|w| w.parse::<u64>()).collect();
+    if text.is_empty() || text == "\"\"" {
+        return Ok(String::new());
+    }
+    // One blank parts two words: with another there is an empty word.
+    let numbers: Result<Vec<u64>, _> = text.split(' ').map(str::parse).collect();
     match numbers {
-        Ok(n) if n.len() % 2 == 0 && n.chunks(2).all(|p| p[0] > 0) => Ok(words.join(" ")),
+        Ok(n) if n.len() % 2 == 0 && n.chunks(2).all(|p| p[0] > 0) => {
+            Ok(n.iter().map(u64::to_string).collect::<Vec<_>>().join(" "))
+        }
         _ => Err("Invalid save parameters".into()),
     }
 }
@@ -148,12 +156,12 @@ pub struct OutputLimit {
     pub seconds: u64,
 }
 
-/// The limits of (normal, replica, pubsub) clients that a value names.
+/// The limits of (normal, replica, pubsub) clients that a value names. One blank parts two words: with another there is
+/// an empty word, which as a number is 0.
 pub fn parse_output_limits(text: &str) -> Result<[Option<OutputLimit>; 3], String> {
-    let words: Vec<&str> = text.split_whitespace().collect();
-    let wrong = || "Wrong number of arguments in buffer limit configuration.".to_string();
-    if words.is_empty() || !words.len().is_multiple_of(4) {
-        return Err(wrong());
+    let words: Vec<&str> = text.split(' ').collect();
+    if !words.len().is_multiple_of(4) {
+        return Err("Wrong number of arguments in buffer limit configuration.".into());
     }
     let mut limits = [None; 3];
     for four in words.chunks(4) {
@@ -167,10 +175,11 @@ pub fn parse_output_limits(text: &str) -> Result<[Option<OutputLimit>; 3], Strin
             "Error in hard, soft or soft_seconds setting in buffer limit configuration.".to_string()
         };
         let number = |w: &str| parse_bytes(w).map(|n| n as u64).ok_or_else(bad);
+        let seconds = if four[3].is_empty() { Ok(0) } else { four[3].parse::<i32>() };
         limits[class] = Some(OutputLimit {
             hard: number(four[1])?,
             soft: number(four[2])?,
-            seconds: four[3].parse().map_err(|_| bad())?,
+            seconds: seconds.ok().and_then(|n| u64::try_from(n).ok()).ok_or_else(bad)?,
         });
     }
     Ok(limits)
@@ -229,8 +238,47 @@ mod tests {
         assert_eq!(normalise(int, "9").unwrap_err(), "argument must be between 1 and 5 inclusive");
         assert!(normalise(int, "x").is_err());
         assert_eq!(normalise(Kind::Bool, "YES").unwrap(), "yes");
+        for text in ["01", "+1", " 1", "1 ", "-0", "", "1.0"] {
+            let reason = "argument couldn't be parsed into an integer";
+            assert_eq!(normalise(int, text).unwrap_err(), reason, "{text}");
+            assert_eq!(normalise(Kind::Clamped { min: 1, max: 5 }, text).unwrap_err(), reason);
+        }
         assert_eq!(normalise(Kind::Octal, "700").unwrap(), "700");
         assert!(normalise(Kind::Octal, "999").is_err());
+    }
+
+    /// Each of these is what Redis 7.0.15 says.
+    #[test]
+    fn limits_of_output_are_parted_by_single_blanks() {
+        let limit = |hard, soft, seconds| Some(OutputLimit { hard, soft, seconds });
+        for (text, normal) in [
+            ("normal 1kb 2 3", limit(1024, 2, 3)),
+            ("NORMAL 0 0 +1", limit(0, 0, 1)),
+            ("normal 5 0 ", limit(5, 0, 0)),
+            ("normal 5  1", limit(5, 0, 1)),
+            ("pubsub 1 1 1", None),
+        ] {
+            assert_eq!(parse_output_limits(text).unwrap()[0], normal, "{text}");
+        }
+        for text in ["normal 0 0 0 ", " normal 0 0 0", "normal  0 0 0", "normal\t0\t0\t0", ""] {
+            let reason = parse_output_limits(text).unwrap_err();
+            assert!(reason.starts_with("Wrong number of arguments"), "{text}: {reason}");
+        }
+        for text in ["normal 0 0 -1", "normal x 0 0", "normal 0 0 1x", "normal 0 0 2147483648"] {
+            let reason = parse_output_limits(text).unwrap_err();
+            assert!(reason.starts_with("Error in hard"), "{text}: {reason}");
+        }
+    }
+
+    #[test]
+    fn save_points_are_parted_by_single_blanks() {
+        let of = |text| normalise(Kind::Save, text);
+        for (text, shown) in [("900 1", "900 1"), ("+900 01 60 0", "900 1 60 0"), ("", "")] {
+            assert_eq!(of(text).unwrap(), shown, "{text}");
+        }
+        for text in ["900 1 ", " 900 1", "900  1", "900\t1", "900", "0 1", "900 -1"] {
+            assert_eq!(of(text).unwrap_err(), "Invalid save parameters", "{text}");
+        }
     }
 
     #[test]

@@ -18,8 +18,9 @@ impl http::Server for Server {
     }
 
     fn has_host(&self, name: &[u8]) -> bool {
-        let is_listed =
-            |listed: &str| listed == "*" || name.eq_ignore_ascii_case(listed.as_bytes());
+        let is_listed = |listed: &str| {
+            listed == "*" || name.eq_ignore_ascii_case(name_alone(listed).as_bytes())
+        };
         self.config.get("http-hosts").split(' ').any(is_listed)
             || name.eq_ignore_ascii_case(rustix::system::uname().nodename().to_bytes())
     }
@@ -46,6 +47,13 @@ impl http::Server for Server {
         }
         metrics
     }
+}
+
+/// A host's name without what `Host` may say beside it and is not compared: a port, and the dot that may
+/// end a whole name. An address needs no such entry.
+fn name_alone(listed: &str) -> &str {
+    let name = listed.split(':').next().unwrap_or_default();
+    name.strip_suffix('.').unwrap_or(name)
 }
 
 impl Server {

@@ -11,7 +11,7 @@ mod view;
 use crate::config::table::position;
 use crate::config::{Entered, SetFailure};
 use crate::doors::open_ports;
-use crate::limits::BACKLOG_DEFAULT;
+use crate::limits::{BACKLOG_DEFAULT, JOURNAL_BYTES, JOURNAL_SLACK_BYTES};
 use crate::listener::{Door, Listener};
 use crate::mailbox::Mail;
 use crate::process;
@@ -25,6 +25,7 @@ use dolium_commands::host::{
 use dolium_commands::redis::list::waiting::Waiting;
 use dolium_commands::redis::row::Row;
 use dolium_engine::Db;
+use std::collections::HashSet;
 use std::sync::atomic::Ordering::Relaxed;
 
 impl Host for Server {
@@ -71,9 +72,14 @@ impl Host for Server {
         match self.config.set_with(&pairs, is_local(me), |values| {
             // Read before anything changes: all of it counts or nothing.
             let secured = self.read_secured(&pairs, values)?;
-            self.ask_for_notifications(&pairs, values)?;
             let entered = Entered::of(&pairs)?;
-            self.rebind(values)?;
+            self.ask_for_notifications(&pairs, values)?;
+            if let Err(refused) = self.rebind(values) {
+                // Changes were read from that moment on, for notifications that nobody is to get.
+                let letters = self.config.get("notify-keyspace-events");
+                self.notifier.configure(&self.engine, &letters);
+                return Err(refused);
+            }
             entered.stay();
             if let (Some(tls), Some(secured)) = (&self.tls, secured) {
                 tls.change(secured);
@@ -144,16 +150,22 @@ impl Host for Server {
                 killed.push(view.id);
             }
         });
-        let cards: Vec<_> = killed.iter().filter_map(|id| self.clients.find(*id)).collect();
-        for card in &cards {
-            // Here and now: what is pushed next is not for it.
-            match me.transaction.running {
-                true => self.waiting.leave_later(card.id),
-                false => drop(self.waiting.leave(card.id)),
-            }
-            self.posts[card.thread].post(Mail::Kill(card.token));
+        let cards: Vec<_> = killed.iter().filter_map(|id| self.clients.kill(*id)).collect();
+        // Here and now: what is published or pushed next is not for them. What was changed before is.
+        self.announce_changes();
+        let subscribed = cards.iter().filter(|card| card.is_subscribed()).map(|card| card.id);
+        let subscribed: HashSet<u64> = subscribed.collect();
+        if !subscribed.is_empty() {
+            self.pubsub.forget(&subscribed);
         }
-        cards.len()
+        let count = cards.len();
+        for card in cards {
+            match me.transaction.running {
+                true => self.waiting.kill_later(self, card),
+                false => self.waiting.kill(self, &card),
+            }
+        }
+        count
     }
 
     fn pause(&self, until_ms: u64, mode: PauseMode) {
@@ -177,7 +189,7 @@ impl Host for Server {
         once_more: &mut dyn FnMut(&Waiting) -> bool,
     ) -> bool {
         match self.clients.find(me.id) {
-            Some(card) => self.waiting.enter(me.id, (card.thread, card.token), waiting, once_more),
+            Some(card) => self.waiting.enter(&card, waiting, once_more),
             // It is being closed.
             None => false,
         }
@@ -199,6 +211,8 @@ impl Host for Server {
     }
 
     fn publish(&self, channel: &[u8], payload: &[u8]) -> usize {
+        // Who hears of both hears of earlier changes first, as far as they can be read by now.
+        self.announce_changes();
         self.pubsub.publish(&self.posts, channel, payload)
     }
 
@@ -207,7 +221,7 @@ impl Host for Server {
             // What was changed before, perhaps by this client and in this batch, is not for it, as far as it can
             // be read by now.
             self.announce_changes();
-            self.pubsub.subscribe(client, card.thread, card.token, kind, name);
+            self.pubsub.subscribe(&card, kind, name);
         }
     }
 
@@ -309,14 +323,23 @@ impl Server {
     ) -> Result<(), SetFailure> {
         let value = |name| position(name).map_or("", |at| values[at].as_str());
         let is_named = |name: &str| pairs.iter().any(|(named, _)| named.eq_ignore_ascii_case(name));
-        // Where any key may go, housekeeping sees to it; with another limit it is another matter.
-        let may_come = value("maxmemory-policy").starts_with("allkeys") || is_named("maxmemory");
+        let limit = self.memory_limit(value("maxmemory").parse().unwrap_or(0));
+        let has_place = limit == 0 || limit > JOURNAL_BYTES + JOURNAL_SLACK_BYTES;
+        // Where any key may go, housekeeping sees to it; with another limit it is another matter. Below what
+        // they take, nothing that goes makes room for them: either there is room now, or there is none.
+        let may_come = has_place
+            && (value("maxmemory-policy").starts_with("allkeys") || is_named("maxmemory"));
         let name = "notify-keyspace-events";
         if !is_named(name) || may_come || self.notifier.can_follow(&self.engine, value(name)) {
             return Ok(());
         }
-        let reason = "there is no memory for them: they take 16 MiB of 'maxmemory'".into();
-        Err(SetFailure::Refused { name: name.into(), reason })
+        let reason = match has_place {
+            true => "there is no memory for them: they take 16 MiB of 'maxmemory'",
+            false => {
+                "'maxmemory' is too small for them: they take 16 MiB of it, and 2 MiB to make room"
+            }
+        };
+        Err(SetFailure::Refused { name: name.into(), reason: reason.into() })
     }
 
     /// Listens on another port for Redis clients, if the new values say so. Clients stay.

@@ -8,6 +8,7 @@ use crate::clock::Stopwatch;
 use crate::connection::{Closing, Connection, Hold};
 use crate::limits::*;
 use crate::outlet::Loans;
+use dolium_commands::connection::gate;
 use dolium_protocol::resp::RespWriter;
 
 impl Reactor {
@@ -58,6 +59,9 @@ impl Reactor {
             }
             if run.is_empty() {
                 break;
+            }
+            if self.post.has_kill() {
+                self.note_kills();
             }
             if let Some(next) = rest.first() {
                 self.slab.bring_near(next.token);
@@ -127,7 +131,12 @@ impl Reactor {
             portion: None,
             wrote: false,
             kept: 0,
+            post: &self.post,
+            mail: &mut self.mail,
         };
+        if connection.client.gate & gate::SUBSCRIBED != 0 {
+            stage.take_messages(connection);
+        }
         let mut has_end = false;
         for entry in run {
             has_end |= entry.ends;

@@ -40,10 +40,7 @@ impl Reactor {
             // The next piece after everybody else's turn.
             Sent::All => self.make_ready(token),
             Sent::Partly => self.after_output(token),
-            Sent::Gone => {
-                connection.closing = Closing::Now;
-                self.doomed.push(token);
-            }
+            Sent::Gone => self.doom(token),
         }
     }
 }

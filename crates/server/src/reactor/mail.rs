@@ -6,14 +6,33 @@ use crate::connection::{Closing, Hold, Sent};
 use crate::limits::{LARGE_REQUEST_STALL_MS, SHUTDOWN_DRAIN_MS};
 use crate::mailbox::{Mail, Message};
 use crate::transport::Transport;
-use dolium_commands::redis::message::{to_channel, to_pattern};
 use std::sync::atomic::Ordering::Relaxed;
 
+/// When in a round mail is read.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Moment {
+    /// Before the requests of its connections, some of which may have been sent only after what the mail tells of.
+    Begin,
+    /// After them.
+    End,
+}
+
+impl Moment {
+    /// Who has sent something is not idle, and is answered before the end.
+    fn puts_off(self, mail: &Mail) -> bool {
+        self == Moment::Begin && matches!(mail, Mail::Tick | Mail::Stop)
+    }
+}
+
 impl Reactor {
-    pub(super) fn read_mail(&mut self) {
+    pub(super) fn read_mail(&mut self, moment: Moment) {
+        self.post.empty(&mut self.mail);
         let mut mail = std::mem::take(&mut self.mail);
-        self.post.take(&mut mail);
         for one in mail.drain(..) {
+            if moment.puts_off(&one) {
+                self.mail.push(one);
+                continue;
+            }
             match one {
                 Mail::Adopt { transport, door, addr, laddr } => {
                     self.adopt(transport, door, addr, laddr);
@@ -23,12 +42,7 @@ impl Reactor {
                         self.deliver(token, &message);
                     }
                 }
-                Mail::Kill(token) => {
-                    if let Some(connection) = self.slab.get(token) {
-                        connection.closing = Closing::Now;
-                        self.doomed.push(token);
-                    }
-                }
+                Mail::Kill(token) => self.doom(token),
                 Mail::Served { token, reply } => self.served(token, reply),
                 Mail::Watched(token) => self.feed(token),
                 Mail::Relisten { door, listeners } => self.relisten(door, listeners),
@@ -37,28 +51,36 @@ impl Reactor {
                 Mail::Stop => self.stop(),
             }
         }
-        self.mail = mail;
+        if self.mail.is_empty() {
+            self.mail = mail;
+        }
         // Kills must be done before a turn of the same connection answers anything more.
         self.close_doomed();
     }
 
+    /// A kill has been posted in the midst of a round. Requests of whom it is about may have been sent after it was
+    /// confirmed: they do not run. The rest comes when the mail is read, in its order.
+    #[cold]
+    pub(super) fn note_kills(&mut self) {
+        self.post.take_kill(&mut self.mail);
+        for one in &self.mail {
+            if let Mail::Kill(token) = one
+                && let Some(connection) = self.slab.get(*token)
+                && connection.closing != Closing::Now
+            {
+                connection.closing = Closing::ByMail;
+            }
+        }
+    }
+
     fn deliver(&mut self, token: Token, message: &Message) {
         let Some(connection) = self.slab.get(token) else { return };
-        // It was subscribed when the message was sent, but has been told since that it is not: it would
-        // take this for the reply to something else.
-        let is_subscribed = match &message.pattern {
-            None => connection.client.channels.contains(&message.channel[..]),
-            Some(pattern) => connection.client.patterns.contains(&pattern[..]),
-        };
-        if connection.is_closing() || !is_subscribed {
+        // Had it been told that it is not subscribed any more, it would take this for the reply to something
+        // else. But it gets what waits for it before that (`stage/messages.rs`).
+        if !connection.hears_others() || !message.is_for(&connection.client) {
             return;
         }
-        let Message { pattern, channel, payload } = message;
-        let version = connection.client.resp;
-        match pattern {
-            None => to_channel(&mut self.out, version, channel, payload),
-            Some(pattern) => to_pattern(&mut self.out, version, pattern, channel, payload),
-        }
+        message.write(connection.client.resp, &mut self.out);
         let counters = &self.counters;
         counters.bytes_out.add(self.out.len() as u64);
         match connection.send(&mut self.out) {
@@ -66,10 +88,7 @@ impl Reactor {
             Sent::All if connection.hold == Hold::Output => self.resume_output(token),
             Sent::All => {}
             Sent::Partly => self.after_output(token),
-            Sent::Gone => {
-                connection.closing = Closing::Now;
-                self.doomed.push(token);
-            }
+            Sent::Gone => self.doom(token),
         }
         self.out.clear();
     }
@@ -108,8 +127,7 @@ impl Reactor {
             if timeout_ms != 0 && idle > timeout_ms && !may_idle {
                 self.server.memcached.counts.idle_kicks.fetch_add(1, Relaxed);
                 connection.memcache.close_reason = "idle_timeout";
-                connection.closing = Closing::Now;
-                self.doomed.push(token);
+                self.doom(token);
             } else if connection.reserved > 0
                 && matches!(connection.hold, Hold::No | Hold::Output | Hold::Wait)
                 && idle > LARGE_REQUEST_STALL_MS
@@ -120,8 +138,7 @@ impl Reactor {
                     addr = connection.client.addr,
                     "closed: it announced a large request, did not send it or read, and others wait"
                 );
-                connection.closing = Closing::Now;
-                self.doomed.push(token);
+                self.doom(token);
             } else if connection.unsent() > 0 {
                 self.after_output(token);
             }

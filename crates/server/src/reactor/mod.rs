@@ -1,11 +1,12 @@
 //! One thread's event loop: sockets, edge-triggered, run to completion.
 //!
 //! ```text
-//!   epoll_wait -> for each ready connection, and busy ones: recv into the hot buffer, parse, prefetch
+//!   epoll_wait -> mail from other threads
+//!              -> for each ready connection, and busy ones: recv into the hot buffer, parse, prefetch
 //!                 `- 64 commands, or nothing left: prefetch items, run, one send per connection,
 //!                    short replies of GETs and SETs when all have run
 //!              -> the ready list, until long turns have moved a megabyte
-//!              -> mail from other threads
+//!              -> mail that waits for the turns, and what of it has been taken meanwhile (`mailbox.rs`)
 //! ```
 //! A short read means that there is no more, so no read is spent on finding nothing, but for busy connections that
 //! have fallen silent (`busy.rs`). A read that filled its room puts the connection
@@ -36,7 +37,7 @@ mod watch;
 use crate::attach::publish::Published;
 use crate::clients::Token;
 use crate::clock;
-use crate::connection::{Closing, Hold};
+use crate::connection::Hold;
 use crate::limits::*;
 use crate::listener::Listener;
 use crate::mailbox::{Mail, Mailbox};
@@ -47,6 +48,7 @@ use batch::Batch;
 use dolium_engine::{Fetch, Session};
 use dolium_protocol::resp::Limits;
 use dolium_protocol::{http, memcache};
+use mail::Moment;
 use parse::Known;
 use rustix::event::epoll::{self, EventData, EventFlags};
 use rustix::time::Timespec;
@@ -128,6 +130,7 @@ pub struct Reactor {
     wrote: bool,
     /// Requests of the running batch that have not run, and come again.
     kept: usize,
+    /// Mail that has been taken and is read when this round's requests have run.
     mail: Vec<Mail>,
     /// Where the next connection of a Unix socket goes.
     next_thread: usize,
@@ -232,10 +235,12 @@ impl Reactor {
             self.now = clock::unix_ms();
             self.follow_config();
             self.session.poll();
+            if events.iter().any(|event| event.data.u64() == MAILBOX) {
+                self.read_mail(Moment::Begin);
+            }
             // Who comes onto the list by an event waits for another look: more of a large value has
             // come by then, and it is taken with fewer reads.
             let due = self.ready.len();
-            let mut has_mail = false;
             let mut asked = events.iter();
             let mut is_over = false;
             while !is_over {
@@ -249,7 +254,7 @@ impl Reactor {
                         self.turn_ready(due);
                         is_over = true;
                     }
-                    Some((MAILBOX, _)) => has_mail = true,
+                    Some((MAILBOX, _)) => {}
                     Some((data, _)) if data as u32 == LISTENER => {
                         self.accept_from((data >> 32) as usize);
                     }
@@ -275,8 +280,8 @@ impl Reactor {
             }
             self.end_round();
             self.foresee();
-            if has_mail {
-                self.read_mail();
+            if !self.mail.is_empty() {
+                self.read_mail(Moment::End);
             }
             self.feed_starved();
             self.end_waits();
@@ -327,8 +332,7 @@ impl Reactor {
         }
         let Some(connection) = self.slab.get(token) else { return false };
         if connection.hold == Hold::Feed && connection.hung_up {
-            connection.closing = Closing::Now;
-            self.doomed.push(token);
+            self.doom(token);
         } else if connection.hold == Hold::Wait {
             self.close_if_left(token);
         } else if connection.readable && !connection.is_ready {

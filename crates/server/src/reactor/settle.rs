@@ -4,7 +4,6 @@ use super::Reactor;
 use crate::clients::Token;
 use crate::connection::{Closing, Connection, Hold, Sent};
 use crate::limits::*;
-use crate::mailbox::Mail;
 use crate::statistics::ThreadCounters;
 use dolium_engine::Key;
 use std::sync::atomic::Ordering::Relaxed;
@@ -69,7 +68,7 @@ impl Reactor {
     pub(super) fn after_output(&mut self, token: Token) {
         let Some(connection) = self.slab.get(token) else { return };
         match connection.closing {
-            Closing::Now => return self.doomed.push(token),
+            Closing::Now => return self.doom(token),
             Closing::AfterOutput if connection.unsent() == 0 => return self.doomed.push(token),
             _ => {}
         }
@@ -102,9 +101,8 @@ impl Reactor {
                 unsent,
                 "closed: its unsent output passed client-output-buffer-limit"
             );
-            connection.closing = Closing::Now;
             self.server.statistics.output_limit_disconnections.fetch_add(1, Relaxed);
-            self.doomed.push(token);
+            self.doom(token);
         }
         self.count_buffers(token);
     }
@@ -177,16 +175,21 @@ impl Reactor {
             budget,
             "closed: clients' buffers passed client-buffers-max and its were the largest"
         );
-        // As in `Host::kill_clients`: what is pushed meanwhile is not for it.
-        self.server.waiting.leave(card.id);
-        if card.thread == self.thread {
-            if let Some(connection) = self.slab.get(card.token) {
-                connection.closing = Closing::Now;
-                self.doomed.push(card.token);
-            }
-        } else {
-            self.server.posts[card.thread].post(Mail::Kill(card.token));
+        // By mail, also where it is of this thread: what it was served before is sent to it before that.
+        if let Some(card) = self.server.clients.kill(card.id) {
+            self.server.waiting.kill(&self.server, &card);
         }
+    }
+
+    /// The connection is closed as soon as nothing borrows it, and is sent nothing more. From now on it is not served
+    /// any more either: what is pushed meanwhile would be lost with it.
+    pub(super) fn doom(&mut self, token: Token) {
+        let Some(connection) = self.slab.get(token) else { return };
+        connection.closing = Closing::Now;
+        if connection.hold == Hold::Wait {
+            self.server.waiting.leave(connection.client.id);
+        }
+        self.doomed.push(token);
     }
 
     pub(super) fn close_doomed(&mut self) {

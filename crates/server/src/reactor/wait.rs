@@ -37,11 +37,13 @@ impl Reactor {
     /// Nobody is left to be answered: who waits would take an element to its grave.
     pub(super) fn close_if_left(&mut self, token: Token) {
         let Some(connection) = self.slab.get(token) else { return };
-        if connection.hold == Hold::Wait && (connection.hung_up || connection.at_end) {
-            // Not first when it is closed: somebody may push before that.
-            self.server.waiting.leave(connection.client.id);
-            connection.closing = Closing::Now;
-            self.doomed.push(token);
+        // Where it waits no longer, it has been served, or killed, and the mail that says so is on its way: a peer
+        // that has only ended its side still reads the reply.
+        if connection.hold == Hold::Wait
+            && (connection.hung_up || connection.at_end)
+            && self.server.waiting.leave(connection.client.id)
+        {
+            self.doom(token);
         }
     }
 
@@ -75,7 +77,7 @@ impl Reactor {
         if let Some(until) = connection.waits_until.take() {
             self.deadlines.0.remove(&(until, token.index, token.generation));
         }
-        if connection.is_closing() {
+        if !connection.hears_others() {
             return;
         }
         match connection.client.reply_mode {
@@ -91,15 +93,17 @@ impl Reactor {
         match connection.send(&mut reply) {
             Sent::All => {}
             Sent::Partly => self.after_output(token),
-            Sent::Gone => {
-                connection.closing = Closing::Now;
-                self.doomed.push(token);
-                return;
-            }
+            Sent::Gone => return self.doom(token),
         }
         // What the client has moved on may have been waited for as well.
         if self.server.notifier.is_on() {
             self.server.announce_changes();
+        }
+        let Some(connection) = self.slab.get(token) else { return };
+        if connection.at_end && connection.input.is_empty() && !connection.is_closing() {
+            // Nothing more comes that would have it closed at the end of a turn.
+            connection.closing = Closing::AfterOutput;
+            return self.after_output(token);
         }
         self.make_ready(token);
     }

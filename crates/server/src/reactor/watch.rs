@@ -12,7 +12,7 @@
 
 use super::Reactor;
 use crate::clients::Token;
-use crate::connection::{Closing, Connection};
+use crate::connection::Connection;
 use crate::transport::Transport;
 use rustix::event::epoll::{self, EventData, EventFlags};
 use std::os::fd::{AsFd, OwnedFd};
@@ -38,8 +38,7 @@ impl Reactor {
         let fd = connection.transport.as_fd();
         if let Err(error) = epoll::modify(&self.epoll, fd, data(token), READS) {
             tracing::warn!(%error, "a connection cannot be watched again and is closed");
-            connection.closing = Closing::Now;
-            self.doomed.push(token);
+            self.doom(token);
         }
     }
 
@@ -52,8 +51,7 @@ impl Reactor {
             Ok(()) => connection.watches_room = true,
             Err(error) => {
                 tracing::warn!(%error, "a connection cannot be watched for room and is closed");
-                connection.closing = Closing::Now;
-                self.doomed.push(token);
+                self.doom(token);
             }
         }
     }

@@ -1,13 +1,16 @@
 //! LOLWUT: a row of jars, as different as potters made them.
 
 use crate::context::Context;
+use crate::redis::error::CommandError;
+use crate::redis::number::integer;
 use crate::redis::row::{Call, Outcome};
 use crate::redis::{DOLIUM_VERSION, REDIS_VERSION};
 
 const JARS: usize = 5;
 const JAR_COLUMNS: usize = 14;
 
-pub fn lolwut(ctx: &mut Context<'_>, _: &Call<'_>) -> Outcome {
+pub fn lolwut(ctx: &mut Context<'_>, call: &Call<'_>) -> Outcome {
+    check(call)?;
     let mut seed = ctx.host.random();
     let jars: Vec<Vec<String>> = (0..JARS)
         .map(|_| {
@@ -36,6 +39,19 @@ pub fn lolwut(ctx: &mut Context<'_>, _: &Call<'_>) -> Outcome {
     ));
     ctx.reply().verbatim(b"txt", picture.as_bytes());
     Ok(())
+}
+
+/// There is one picture, but what Redis refuses is refused: a version that is no number, and sizes of the
+/// pictures of its versions 5 and 6 that are none.
+fn check(call: &Call<'_>) -> Result<(), CommandError> {
+    let is_of_version = call.args.get(1).is_some_and(|word| word.eq_ignore_ascii_case(b"VERSION"));
+    let Some(version) = call.args.get(2).filter(|_| is_of_version) else { return Ok(()) };
+    let sizes = match integer(version)? {
+        5 => 3,
+        6 => 2,
+        _ => 0,
+    };
+    call.args.from(3).iter().take(sizes).try_for_each(|size| integer(size).map(drop))
 }
 
 /// A jar whose belly, height, pattern and filling come from the bits of `random`.

@@ -38,13 +38,20 @@ impl Stage<'_> {
         is_write: bool,
         is_skipped: bool,
     ) {
-        // What is skipped cannot be kept. It is the first of its batch, and held by nothing.
-        if !is_skipped && self.must_wait(connection, |_| is_write) {
+        let authenticated = connection.memcache.authenticated;
+        // As of Redis' requests: CLIENT PAUSE holds back nothing that is refused for want of a login, and a
+        // login, which is a `set` that stores nothing, only as it does a read.
+        let must_wait = match !authenticated && self.wants_login(entry) {
+            true => connection.hold.stops_requests() || connection.is_closing(),
+            // What is skipped cannot be kept. It is the first of its batch, and held by nothing.
+            false => !is_skipped && self.must_wait(connection, |_| is_write && authenticated),
+        };
+        if must_wait {
             return self.keep(connection, entry);
         }
         let line = &self.input[entry.start..entry.end];
         let mut state = memcache::ParseState::new();
-        let parsed = match connection.memcache.authenticated {
+        let parsed = match authenticated {
             true => memcache::parse(line, self.memcache_limits, &mut state),
             false => memcache::parse_login(line, &mut state),
         };
@@ -78,6 +85,17 @@ impl Stage<'_> {
             flow = memcache_commands::go_on(&mut self.memcache_context(connection), line, left);
         }
         self.finish_memcache(connection, flow, is_write);
+    }
+
+    /// Before the login: the request is none.
+    #[cold]
+    fn wants_login(&self, entry: &Entry) -> bool {
+        let line = &self.input[entry.start..entry.end];
+        let parsed = memcache::parse_login(line, &mut memcache::ParseState::new());
+        matches!(
+            parsed,
+            memcache::Parsed::Complete { request: memcache::Request::Refused { .. }, .. }
+        )
     }
 
     /// The end of a reply to a `get` for much, behind what is lent for `earlier` requests. It is sent
@@ -138,10 +156,14 @@ impl Stage<'_> {
         let bytes = match refused.is_empty() {
             // Nothing of it is left in the input to be kept; nothing held it back when it began.
             false => &refused,
-            true if self.must_wait(connection, |_| is_write) => {
-                return self.keep(connection, entry);
+            // Before a login there is the login, and what is refused.
+            true => {
+                let may_write = is_write && connection.memcache.authenticated;
+                if self.must_wait(connection, |_| may_write) {
+                    return self.keep(connection, entry);
+                }
+                &self.input[entry.start..entry.end]
             }
-            true => &self.input[entry.start..entry.end],
         };
         let parsed = memcache::binary::parse(bytes, self.memcache_limits);
         let memcache::binary::Parsed::Complete { request, .. } = parsed else { return };

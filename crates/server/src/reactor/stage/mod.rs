@@ -1,6 +1,7 @@
 //! One request meets its command.
 
 mod memcache;
+mod messages;
 mod rows;
 mod send;
 
@@ -10,10 +11,11 @@ use crate::budget::Portion;
 use crate::clock::Stopwatch;
 use crate::connection::{Closing, Connection, Hold};
 use crate::limits::*;
+use crate::mailbox::{Mail, Mailbox};
 use crate::outlet::Loans;
 use crate::server::Server;
 use crate::statistics::{ThreadCounters, row_trait};
-use dolium_commands::connection::ClientState;
+use dolium_commands::connection::{ClientState, gate};
 use dolium_commands::context::{Context, Flow};
 use dolium_commands::dispatch::{self, Prepared, Ran};
 use dolium_commands::http::{self as http_commands, HttpContext};
@@ -49,6 +51,9 @@ pub(super) struct Stage<'a> {
     /// Requests that have not run yet, and will be counted when they do: held back, or queued by
     /// MULTI. Those that were refused before they ran as well, which never count.
     pub kept: usize,
+    /// The thread's, and what it has taken out of it and not read yet: messages to subscribers.
+    pub post: &'a Mailbox,
+    pub mail: &'a mut Vec<Mail>,
 }
 
 impl Stage<'_> {
@@ -116,7 +121,13 @@ impl Stage<'_> {
         key: usize,
         traits: u8,
     ) -> Option<&'static Row> {
+        let may_part =
+            traits & row_trait::PARTS != 0 && connection.client.gate & gate::SUBSCRIBED != 0;
+        if may_part {
+            self.take_messages(connection);
+        }
         let before = self.out.len();
+        let version = connection.client.resp;
         let may_borrow = connection.may_borrow();
         let mut context = Context {
             session: self.session,
@@ -146,6 +157,9 @@ impl Stage<'_> {
         if self.out.get(before) == Some(&b'-') {
             let reply = &self.out[before..];
             self.server.statistics.note_error(self.thread, Some(row), reply, true);
+        }
+        if may_part {
+            self.take_last_messages(connection, before, version);
         }
         match flow {
             Flow::Continue => {}
