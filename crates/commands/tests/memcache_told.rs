@@ -121,6 +121,9 @@ fn a_watcher_may_have_asked_for_items_before() {
     let refusal = "ERROR cannot pipeline other commands before watch\r\n";
     c.expect("mn\r\nmg none\r\nwatch\r\n", &format!("MN\r\nEN\r\n{refusal}"));
     c.expect("get none\r\nversion\r\nwatch\r\n", &format!("END\r\nVERSION 1.6.18\r\n{refusal}"));
+    // As many bytes as went out before are others.
+    c.expect("mn\r\n", "MN\r\n");
+    c.expect("verbosity 0\r\nwatch\r\n", &format!("OK\r\n{refusal}"));
 }
 
 #[test]

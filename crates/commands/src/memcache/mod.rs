@@ -90,6 +90,10 @@ pub fn run(context: &mut McContext<'_>, request: &Request<'_>) -> Flow {
     if !context.client.authenticated {
         return authentication::run(context, request);
     }
+    if context.out.is_empty() {
+        // What `sent_to` counts has gone out.
+        context.client.sent_to = 0;
+    }
     match *request {
         Request::Text(command) => text(context, command),
         Request::Meta(command) => {
