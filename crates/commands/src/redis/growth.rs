@@ -14,10 +14,11 @@ use crate::packed::set::Set;
 use crate::redis::collection;
 use crate::redis::list::relay::{ELEMENT_BYTES_EXPECTED, end};
 use crate::redis::number;
+use crate::redis::results::Results;
 use crate::redis::room::Room;
 use crate::redis::row::{Group, flag};
 use crate::redis::set::bytes_of;
-use crate::redis::set::combine::{Operation, stored_bytes};
+use crate::redis::set::combine::Operation;
 use dolium_engine::{Db, Key, Kind};
 use dolium_protocol::resp::Args;
 use std::collections::HashMap;
@@ -49,6 +50,7 @@ impl Brought {
 pub fn make_room(ctx: &Context<'_>) {
     let mut room = ctx.client.transaction.room;
     let mut grown: HashMap<(Db, u64), (Key<'_>, Brought)> = HashMap::new();
+    let mut results = Results::default();
     let mut db = ctx.db();
     for queued in &ctx.client.transaction.queued {
         let args = queued.args.view(&[]);
@@ -63,16 +65,24 @@ pub fn make_room(ctx: &Context<'_>) {
             let key = ctx.key(name);
             grown.entry((db, key.hash())).or_insert((key, Brought::default())).1.join(brought);
         } else if let Some(operation) = Operation::that_stores(row.name) {
-            let keys: Vec<Key<'_>> = args.from(2).iter().map(|name| ctx.key(name)).collect();
-            room.add(1, args.arg(1).len() + stored_bytes(ctx, operation, db, &keys));
+            results.push(operation, db, args.arg(1), args.from(2).iter());
         }
     }
     for ((db, _), (key, brought)) in &grown {
         add_if_made_anew(ctx, *db, key, brought, &mut room);
     }
-    if room != ctx.client.transaction.room {
+    results.add_to(ctx, &mut room);
+    if room != ctx.client.transaction.room && may_be_had(ctx, room.bytes()) {
         let _ = ctx.session.make_room(room.bytes(), ctx.now);
     }
+}
+
+/// Whether a store with nothing else in it would have room. Where it would not, all that may go would
+/// go, and for nothing.
+fn may_be_had(ctx: &Context<'_>, bytes: usize) -> bool {
+    let engine = ctx.session.engine();
+    let most = || engine.memory().max.saturating_sub(engine.fixed_bytes());
+    ctx.session.has_ample_room(bytes) || bytes as u64 <= most()
 }
 
 /// The key that a command adds to, and what it brings.

@@ -9,6 +9,7 @@ mod growth;
 mod help;
 mod long_double;
 pub mod number;
+mod results;
 pub mod room;
 pub mod row;
 pub mod table;

@@ -5,12 +5,14 @@ use dolium_commands::host::*;
 use dolium_commands::redis::list::waiting::Waiting;
 use dolium_commands::redis::row::Row;
 use dolium_engine::Db;
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 thread_local! {
     /// The commands that EXEC has told of in this thread, and whether they failed.
     pub static EXECUTED: RefCell<Vec<(&'static str, bool)>> = const { RefCell::new(Vec::new()) };
+    /// Done once, when a command of this thread asks for a random number.
+    pub static AT_RANDOM: Cell<Option<Box<dyn FnOnce()>>> = const { Cell::new(None) };
 }
 
 pub struct FakeHost;
@@ -23,6 +25,9 @@ impl Host for FakeHost {
         0
     }
     fn random(&self) -> u64 {
+        if let Some(act) = AT_RANDOM.take() {
+            act();
+        }
         // Every run draws the same numbers.
         static DRAWN: AtomicU64 = AtomicU64::new(4);
         let drawn = DRAWN.fetch_add(0x9e37_79b9_7f4a_7c15, Relaxed);

@@ -3,14 +3,14 @@
 use super::{hash_in, members, packed};
 use crate::context::Context;
 use crate::packed::set::{Hashed, Set};
-use crate::redis::collection::{self, Tries};
+use crate::redis::collection::{self, Tries, of_kind};
 use crate::redis::error::CommandError;
 use crate::redis::number::integer;
 use crate::redis::row::{Call, Outcome};
 use dolium_engine::{Db, Event, Guard, Key, Kind, Packed, Put, Value};
 use std::collections::HashSet;
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(in crate::redis) enum Operation {
     Inter,
     Union,
@@ -158,23 +158,29 @@ impl Operation {
     }
 }
 
-/// What the result of a queued command will take, which runs under locks where no room can be made.
-/// Where memory is short, the result is made to know how long it is.
-pub(in crate::redis) fn stored_bytes(
+/// What the result of some sets may take at most, told without looking into them.
+pub(in crate::redis) fn most_bytes(
     ctx: &Context<'_>,
     operation: Operation,
     db: Db,
     keys: &[Key<'_>],
 ) -> usize {
     let len = |key: &Key<'_>| collection::len(ctx.session, db, key, ctx.now);
-    let expected = operation.most_bytes(keys.iter().map(len));
-    if ctx.session.has_ample_room(expected * TABLE_FACTOR) {
-        return expected;
-    }
+    operation.most_bytes(keys.iter().map(len)) * TABLE_FACTOR
+}
+
+/// What it takes: it is made, to know that.
+pub(in crate::redis) fn result_bytes(
+    ctx: &Context<'_>,
+    operation: Operation,
+    db: Db,
+    keys: &[Key<'_>],
+) -> usize {
     let places: Vec<_> = keys.iter().map(|key| (db, key.hash())).collect();
     let mut guard = ctx.session.write_many(&places, ctx.now);
     let sets = open_all(&mut guard, db, keys, |_| ()).unwrap_or_default();
     let result = combine(ctx, sets, operation);
+    drop(guard);
     packed(ctx, &hashed(ctx, &result)).1.len()
 }
 
@@ -184,18 +190,25 @@ fn hashed<'m>(ctx: &Context<'_>, members: &'m [Vec<u8>]) -> Vec<Hashed<'m>> {
 }
 
 /// The sets at some keys. Every key is looked at, for none may be of another type; `looked` is told
-/// whether it is there.
+/// whether it is there, as in Redis before its type is seen.
+///
+/// A set that is named again is left out, lest a request of a few bytes a key keep the locks for as many
+/// walks through a large one. The first key may be named once more: `SDIFF a a` is empty.
 fn open_all<'s>(
     guard: &mut Guard<'s>,
     db: Db,
     keys: &[Key<'_>],
     looked: impl Fn(bool),
 ) -> Result<Vec<Option<Packed<'s>>>, CommandError> {
-    let mut sets = Vec::with_capacity(keys.len());
-    for key in keys {
-        let set = collection::open(guard, db, key, Kind::Set)?.map(|(_, packed)| packed);
-        looked(set.is_some());
-        sets.push(set);
+    let (mut sets, mut named) = (Vec::new(), HashSet::new());
+    for (i, key) in keys.iter().enumerate() {
+        let seen = guard.packed(db, key);
+        looked(seen.is_some());
+        let is_set = |(found, packed)| of_kind(found, Kind::Set).map(|_| packed);
+        let set = seen.map(is_set).transpose()?;
+        if i == 0 || named.insert(key.bytes()) {
+            sets.push(set);
+        }
     }
     Ok(sets)
 }
@@ -247,5 +260,36 @@ fn combine(ctx: &Context<'_>, sets: Vec<Option<Packed<'_>>>, operation: Operatio
             });
             result
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use dolium_engine::{Encoding, Engine, EngineOptions};
+
+    #[test]
+    fn a_set_is_walked_through_twice_at_most_however_often_it_is_named() {
+        let options = EngineOptions { max_bytes: 64 << 20, shards: 16, ..Default::default() };
+        let engine = Engine::create(options).expect("an arena");
+        let session = engine.session().expect("a slot");
+        let (db, keys) = (Db(0), [b"a", b"b", b"n"].map(|name| engine.key(name)));
+        for key in &keys[..2] {
+            let value = Value::Packed(Kind::Set, Encoding::Intset, &[0; 20]);
+            session.write(db, key, 1).put(db, key, &Put::plain(value)).expect("room");
+        }
+        let [a, b, none] = keys;
+        let looks = std::cell::Cell::new(0);
+        let opened = |keys: &[Key<'_>]| {
+            let places: Vec<_> = keys.iter().map(|key| (db, key.hash())).collect();
+            let mut guard = session.write_many(&places, 1);
+            let sets = open_all(&mut guard, db, keys, |_| looks.set(looks.get() + 1));
+            let sets = sets.expect("sets");
+            sets.iter().map(Option::is_some).collect::<Vec<_>>()
+        };
+        assert_eq!(opened(&[a, b, none]), [true, true, false]);
+        assert_eq!(opened(&[a; 1000]), [true, true]);
+        assert_eq!(opened(&[a, b, b, none, a, b, none]), [true, true, false, true]);
+        assert_eq!(looks.get(), 1010, "each one is counted");
     }
 }

@@ -4,6 +4,7 @@ pub mod change;
 pub mod combine;
 pub mod random;
 pub mod read;
+mod repeats;
 
 use crate::context::Context;
 use crate::packed::set::{Hashed, Set, entry_bytes};

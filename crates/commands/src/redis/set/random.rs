@@ -1,6 +1,6 @@
 //! SRANDMEMBER and SPOP: members by chance, each with the same.
 
-use super::{hash_in, members, remove};
+use super::{hash_in, members, remove, repeats};
 use crate::context::Context;
 use crate::limits::RANDOM_MEMBERS_MAX;
 use crate::packed::Bytes;
@@ -17,7 +17,7 @@ use std::collections::HashSet;
 
 /// Of a set of so many times as many members, some are drawn until enough are different; of a smaller
 /// one all are copied and shuffled.
-const DRAWN: usize = 3;
+pub(super) const DRAWN: usize = 3;
 
 pub fn srandmember(ctx: &mut Context<'_>, call: &Call<'_>) -> Outcome {
     let count = match call.args.len() {
@@ -35,7 +35,7 @@ pub fn srandmember(ctx: &mut Context<'_>, call: &Call<'_>) -> Outcome {
         return Err(CommandError::Sentence("value is out of range"));
     }
     if let Some(count) = count.filter(|count| *count < 0) {
-        return with_repeats(ctx, call, count.unsigned_abs() as usize);
+        return repeats::reply(ctx, call, count.unsigned_abs() as usize);
     }
     let (version, host) = (ctx.client.resp, ctx.host);
     let mut random = || host.random();
@@ -57,28 +57,6 @@ pub fn srandmember(ctx: &mut Context<'_>, call: &Call<'_>) -> Outcome {
             }
         }
     })?;
-    Ok(())
-}
-
-/// So many members, which may come again. Nothing but the count bounds what is copied, and of bytes of
-/// two moments it could be a long member that is none, ten million times: so this is done under the lock.
-fn with_repeats(ctx: &mut Context<'_>, call: &Call<'_>, count: usize) -> Outcome {
-    let (db, key, version, host) = (ctx.db(), call.key(), ctx.client.resp, ctx.host);
-    let mut guard = ctx.session.write(db, &key, ctx.now);
-    let found = collection::open(&mut guard, db, &key, Kind::Set)?;
-    ctx.session.count_look(found.is_some());
-    guard.touch(db, &key);
-    let mut reply = RespWriter::new(ctx.out, version);
-    let Some((_, packed)) = found else {
-        reply.array(0);
-        return Ok(());
-    };
-    let set = Set::open(&packed);
-    let mut random = || host.random();
-    reply.array(count);
-    for span in (0..count).map_while(|_| set.random(&mut random)) {
-        reply_element(&packed, span, &mut reply);
-    }
     Ok(())
 }
 
@@ -108,13 +86,10 @@ fn draw_some<B: Bytes>(
     count: usize,
     random: &mut impl FnMut() -> u64,
 ) -> Option<Vec<Span>> {
-    // One slot in eight is taken at least, and of those drawn one in three was drawn before at most.
-    const LOOKS: usize = 32;
-    const LOOKS_MIN: usize = 1000;
     let set = Set::open(bytes);
     let (mut drawn, mut seen) = (Vec::with_capacity(count), HashSet::new());
     let mut left = bytes.len();
-    for _ in 0..count * LOOKS + LOOKS_MIN {
+    for _ in 0..looks(count) {
         if drawn.len() == count {
             return Some(drawn);
         }
@@ -126,6 +101,14 @@ fn draw_some<B: Bytes>(
         }
     }
     None
+}
+
+/// Slots to look into for so many members, before luck or the bytes are to blame. One slot in eight is
+/// taken at least, and of those drawn one in three was drawn before at most.
+pub(super) fn looks(count: usize) -> usize {
+    const LOOKS: usize = 32;
+    const LOOKS_MIN: usize = 1000;
+    count * LOOKS + LOOKS_MIN
 }
 
 pub fn spop(ctx: &mut Context<'_>, call: &Call<'_>) -> Outcome {

@@ -2,6 +2,7 @@
 
 use super::hash_in;
 use crate::context::Context;
+use crate::packed::entry::Span;
 use crate::packed::set::{Hashed, Set};
 use crate::redis::collection::{of_kind, read, reply_element};
 use crate::redis::error::CommandError;
@@ -63,35 +64,36 @@ pub fn sscan(ctx: &mut Context<'_>, call: &Call<'_>) -> Outcome {
     let invalid = CommandError::Sentence("invalid cursor");
     let cursor = cursor(call.args.arg(2)).ok_or(invalid)?;
     // Of a key that is not there nothing can be wrong but its cursor.
-    let found = ctx.session.peek(ctx.db(), &call.key(), ctx.now);
-    if found.map(|found| of_kind(found, Kind::Set)).transpose()?.is_none() {
+    let Some(found) = ctx.session.peek(ctx.db(), &call.key(), ctx.now) else {
         ctx.session.count_look(false);
-        let mut reply = ctx.reply();
-        reply.array(2);
-        reply.bulk(b"0");
-        reply.array(0);
+        reply_scanned(ctx, 0, &Vec::new(), &[]);
         return Ok(());
-    }
-    let options = ScanOptions::parse(&call.args, 3)?;
-    let (version, hash) = (ctx.client.resp, hash_in(ctx));
-    let mut shown = Vec::new();
-    read(ctx, &call.key(), Kind::Set, |packed, out| {
-        shown.clear();
-        let mut reply = RespWriter::new(out, version);
-        reply.array(2);
-        let Some(packed) = packed else {
-            reply.bulk(b"0");
-            return reply.array(0);
-        };
-        let next = Set::open(&packed).scan(cursor, options.count, hash, |span| {
-            let matches = |p| glob::matches(p, &span.read(&packed), Case::Sensitive);
-            if options.pattern.is_none_or(matches) {
-                shown.push(span);
-            }
+    };
+    let options = of_kind(found, Kind::Set).and_then(|_| ScanOptions::parse(&call.args, 3));
+    // A look all the same, as in Redis, which counts before it sees what is wrong.
+    let options = options.inspect_err(|_| ctx.session.count_look(true))?;
+    let hash = hash_in(ctx);
+    let (mut next, mut copy, mut spans) = (0, Vec::new(), Vec::new());
+    read(ctx, &call.key(), Kind::Set, |packed, _| {
+        (next, copy, spans) = (0, Vec::new(), Vec::new());
+        let Some(packed) = packed else { return };
+        next = Set::open(&packed).scan(cursor, options.count, hash, |span| {
+            spans.push(Span { at: copy.len(), len: span.len });
+            packed.copy(span.at, span.len, &mut copy);
         });
-        reply.bulk(Decimal::unsigned(next).as_bytes());
-        reply.array(shown.len());
-        shown.iter().for_each(|span| reply_element(&packed, *span, &mut reply));
     })?;
+    // Only now, when nothing is held any more: nothing but the pattern bounds how long it takes.
+    if let Some(pattern) = options.pattern {
+        spans.retain(|span| glob::matches(pattern, &copy[span.at..span.end()], Case::Sensitive));
+    }
+    reply_scanned(ctx, next, &copy, &spans);
     Ok(())
+}
+
+fn reply_scanned(ctx: &mut Context<'_>, next: u64, members: &Vec<u8>, spans: &[Span]) {
+    let mut reply = ctx.reply();
+    reply.array(2);
+    reply.bulk(Decimal::unsigned(next).as_bytes());
+    reply.array(spans.len());
+    spans.iter().for_each(|span| reply_element(members, *span, &mut reply));
 }
