@@ -56,7 +56,7 @@ pub static DIRECTIVES: &[Directive] = &[
         .help("Permissions of the attach socket: who may connect to it may read everything."),
     row("tcp-backlog", int(0, I32), "511").fixed().help("Connections that may wait to be accepted, on each socket."),
     row("tcp-keepalive", int(0, I32), "300").help("Seconds between probes of silent clients."),
-    row("timeout", int(0, I32), "0").help("Seconds after which an idle client is closed."),
+    row("timeout", int(0, I32), "0").help("Seconds after which an idle client is closed, unless it is attached, subscribed or waiting."),
     row("maxclients", int(1, 4_294_967_295), "10000").help("Most clients at a time; lowered if the system allows fewer descriptors."),
     row("protected-mode", Kind::Bool, "yes")
         .help("Refuse clients of other machines while there is no password."),
