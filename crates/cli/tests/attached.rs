@@ -134,9 +134,9 @@ fn reads_go_on_when_the_server_is_stopped_and_when_it_is_killed() {
     let mut served = Served::start(&[]);
     let store = served.attach();
     ok(store.execute(&[b"SET", b"greeting", b"salve"]).unwrap());
-    signal(&served, rustix::process::Signal::STOP);
+    served.stop();
     assert_eq!(store.get(b"greeting").unwrap().unwrap(), b"salve");
-    signal(&served, rustix::process::Signal::CONT);
+    served.go_on();
     assert_eq!(store.execute(&[b"PING"]).unwrap(), Value::Simple(b"PONG".to_vec()));
     served.child.kill().unwrap();
     served.child.wait().unwrap();
@@ -187,9 +187,4 @@ fn a_socket_for_redis_clients_is_told_from_one_for_attaching() {
     let served = Served::start(&[]);
     let error = Store::attach(served.redis_path()).unwrap_err();
     assert!(matches!(error, Error::NotDolium { .. }), "{error}");
-}
-
-fn signal(served: &Served, signal: rustix::process::Signal) {
-    let pid = rustix::process::Pid::from_child(&served.child);
-    rustix::process::kill_process(pid, signal).unwrap();
 }

@@ -3,7 +3,6 @@
 mod served;
 
 use dolium_attach::{Error, Store};
-use rustix::process::{Pid, Signal, kill_process};
 use served::Served;
 use std::path::Path;
 use std::process::{Command, Output};
@@ -68,12 +67,11 @@ fn a_server_that_says_no_has_answered() {
 fn a_server_that_is_stopped_is_not_taken_for_none() {
     let (other, server) = with_port();
     let stopped = Served::start(&[]);
-    let pid = Pid::from_child(&stopped.child);
-    kill_process(pid, Signal::STOP).unwrap();
+    stopped.stop();
     let begun = std::time::Instant::now();
     let refused = set(&stopped.attach_path(), Some(&server));
     let silent = Store::attach(stopped.attach_path()).unwrap_err();
-    kill_process(pid, Signal::CONT).unwrap();
+    stopped.go_on();
     assert!(matches!(silent, Error::Silent { .. }), "{silent}");
     assert_eq!(refused.status.code(), Some(1));
     assert!(err(&refused).contains("does not answer"), "{}", err(&refused));

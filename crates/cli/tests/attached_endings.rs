@@ -3,7 +3,6 @@
 mod served;
 
 use dolium_attach::{Error, Socket, Store, Value};
-use rustix::process::{Pid, Signal, kill_process};
 use served::Served;
 use std::time::{Duration, Instant};
 
@@ -11,23 +10,6 @@ const PATIENCE: Duration = Duration::from_secs(20);
 
 fn pong(store: &Store) {
     assert_eq!(store.execute(&[b"PING"]).unwrap(), Value::Simple(b"PONG".to_vec()));
-}
-
-fn signal(served: &Served, signal: Signal) {
-    kill_process(Pid::from_child(&served.child), signal).unwrap();
-}
-
-/// Stops all of its threads, which go on for a moment after the signal.
-fn stop(served: &Served) {
-    signal(served, Signal::STOP);
-    let tasks = format!("/proc/{}/task", served.child.id());
-    let is_stopped = || {
-        std::fs::read_dir(&tasks).unwrap().all(|task| {
-            let status = std::fs::read_to_string(task.unwrap().path().join("status")).unwrap();
-            status.lines().any(|line| line.starts_with("State:\tT"))
-        })
-    };
-    wait_until("it does not stop", is_stopped);
 }
 
 fn wait_until(otherwise: &str, is_so: impl Fn() -> bool) {
@@ -80,7 +62,7 @@ fn whether_a_server_is_there_can_be_asked_without_it() {
     let mut served = Served::start(&[]);
     let store = served.attach();
     assert!(store.is_served());
-    stop(&served);
+    served.stop();
     assert!(store.is_served(), "it is there, and stopped");
     served.child.kill().unwrap();
     wait_until("nobody notices that it has gone", || !store.is_served());
@@ -96,11 +78,11 @@ fn a_command_to_a_server_that_is_stopped_is_given_up_in_time() {
     let served = Served::start(&[]);
     let limited = served.attach().with_time_limit(Some(Duration::from_millis(300)));
     pong(&limited);
-    stop(&served);
+    served.stop();
     let begun = Instant::now();
     let late = limited.execute(&[b"SET", b"k", b"v"]).unwrap_err();
     let took = begun.elapsed();
-    signal(&served, Signal::CONT);
+    served.go_on();
     assert!(matches!(late, Error::TimedOut), "{late}");
     assert!(took >= Duration::from_millis(300) && took < PATIENCE, "{took:?}");
     // The reply that comes now is to that one.

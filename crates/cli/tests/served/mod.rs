@@ -2,6 +2,7 @@
 #![allow(dead_code)]
 
 use dolium_attach::Store;
+use rustix::process::{Pid, Signal, kill_process};
 use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -46,6 +47,32 @@ impl Served {
 
     pub fn attach(&self) -> Store {
         Store::attach(self.attach_path()).expect("the server lets this user attach")
+    }
+
+    fn signal(&self, signal: Signal) {
+        kill_process(Pid::from_child(&self.child), signal).unwrap();
+    }
+
+    /// Stops all of its threads, which go on for a moment after the signal: on a busy machine long
+    /// enough to answer somebody, who then waits for a second reply for ever.
+    pub fn stop(&self) {
+        self.signal(Signal::STOP);
+        let tasks = format!("/proc/{}/task", self.child.id());
+        let is_stopped = || {
+            std::fs::read_dir(&tasks).unwrap().all(|task| {
+                let status = std::fs::read_to_string(task.unwrap().path().join("status"));
+                status.unwrap().lines().any(|line| line.starts_with("State:\tT"))
+            })
+        };
+        let limit = Instant::now() + Duration::from_secs(20);
+        while !is_stopped() {
+            assert!(Instant::now() < limit, "the server does not stop");
+            std::thread::sleep(Duration::from_millis(1));
+        }
+    }
+
+    pub fn go_on(&self) {
+        self.signal(Signal::CONT);
     }
 
     /// As it would be from a shell: `dolium WORDS --attach-socket PATH`.
