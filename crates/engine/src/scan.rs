@@ -20,7 +20,7 @@ use crate::index::read::{Contended, View};
 use crate::index::segment::{HOME_LINES, SEGMENT_BYTES, STASH_LINES, Segment, home_of, stash_line};
 use crate::item::Item;
 use crate::session::Session;
-use crate::sync::atomics::Ordering::{Acquire, Relaxed};
+use crate::sync::atomics::Ordering::Acquire;
 use crate::sync::atomics::{fence, spin_turn};
 use crate::sync::lock;
 use crate::verbs::{Db, Found, Millis};
@@ -137,9 +137,9 @@ impl View<'_> {
         }
         // As in `View::holds`.
         fence(Acquire);
-        let holds = line.version() == tags.version()
+        let holds = self.is_entry(entry_at, reference)
+            && line.version() == tags.version()
             && stash_seen.is_none_or(|(line, tags)| line.version() == tags.version())
-            && self.words.u32_at(entry_at).load(Relaxed) == reference
             && shard.directory() == directory
             && self.root_of(db) == root;
         holds.then_some(Place { end: Some(end), keys })

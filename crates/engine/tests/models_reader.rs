@@ -6,30 +6,11 @@
 
 mod models;
 
-use dolium_engine::Db;
 use dolium_engine::sync::modelled::Fault;
 use models::history::Step::*;
 use models::run::{check, must_fail};
-use models::scene::{Scene, crowd, engine, halves};
-
-const A: Db = Db(0);
-const B: Db = Db(1);
-
-fn replace() -> Scene {
-    Scene {
-        before: vec![Put(A, "one", 40), Put(A, "two", 20)],
-        // Blocks of one size, freed and at once filled again, for the same key and for another.
-        steps: vec![
-            Put(A, "one", 40),
-            Put(A, "one", 40),
-            Put(A, "two", 20),
-            Put(A, "one", 41),
-            Put(A, "two", 20),
-        ],
-        readers: vec![(A, &["one"]), (A, &["two"])],
-        turns: 3,
-    }
-}
+use models::scene::{Scene, engine};
+use models::scenes::*;
 
 #[test]
 fn a_replaced_value_is_read_whole_and_never_old() {
@@ -41,22 +22,6 @@ fn control_without_versions_a_read_is_torn() {
     must_fail(Fault::Version, || replace().play());
 }
 
-fn patched() -> Scene {
-    Scene {
-        before: vec![Packed(A, "set", 40), Put(A, "stays", 40)],
-        steps: vec![
-            Packed(A, "set", 40),
-            Packed(A, "set", 40),
-            Put(A, "stays", 40),
-            Remove(A, "set"),
-            Packed(A, "set", 40),
-            Packed(A, "set", 40),
-        ],
-        readers: vec![(A, &["set"]), (A, &["set"]), (A, &["stays"])],
-        turns: 3,
-    }
-}
-
 #[test]
 fn a_collection_changed_in_place_is_seen_whole() {
     check(|| patched().play());
@@ -65,23 +30,6 @@ fn a_collection_changed_in_place_is_seen_whole() {
 #[test]
 fn control_without_the_mark_half_a_change_is_seen() {
     must_fail(Fault::Several, || patched().play());
-}
-
-fn insert_and_delete() -> Scene {
-    Scene {
-        before: vec![Put(A, "one", 40), Put(A, "stays", 40)],
-        steps: vec![
-            Remove(A, "one"),
-            Put(A, "two", 20),
-            Put(A, "one", 40),
-            Remove(A, "two"),
-            Put(A, "six", 40),
-            Remove(A, "one"),
-            Put(A, "one", 38),
-        ],
-        readers: vec![(A, &["one"]), (A, &["stays"]), (A, &["two"])],
-        turns: 3,
-    }
 }
 
 #[test]
@@ -115,24 +63,6 @@ fn integers_and_deadlines_change_in_place() {
     });
 }
 
-/// A full home line and a full stash line: the next insert splits, and doubles the directory.
-fn split() -> Scene {
-    let crowd = crowd();
-    Scene {
-        before: crowd[..20].iter().map(|key| Put(A, key, 20)).collect(),
-        steps: vec![
-            Put(A, crowd[20], 20),
-            Put(A, crowd[0], 20),
-            Put(A, crowd[19], 20),
-            Put(A, crowd[0], 20),
-            Remove(A, crowd[1]),
-            Put(A, crowd[1], 20),
-        ],
-        readers: vec![(A, &crowd[..1]), (A, &crowd[19..20]), (A, &crowd[1..2])],
-        turns: 4,
-    }
-}
-
 #[test]
 fn a_split_hides_no_key() {
     check(|| split().play());
@@ -148,56 +78,14 @@ fn control_without_the_entry_a_split_hides_changes() {
     must_fail(Fault::Entry, || split().play());
 }
 
-fn stash() -> Scene {
-    let crowd = crowd();
-    Scene {
-        before: crowd[..10].iter().map(|key| Put(A, key, 20)).collect(),
-        steps: vec![
-            Put(A, crowd[10], 20),
-            Put(A, crowd[10], 20),
-            Put(A, crowd[11], 20),
-            Remove(A, crowd[3]),
-            Put(A, crowd[12], 20),
-            Remove(A, crowd[10]),
-            Put(A, crowd[13], 20),
-        ],
-        readers: vec![(A, &crowd[10..11]), (A, &crowd[11..12]), (A, &crowd[2..3])],
-        turns: 3,
-    }
-}
-
 #[test]
 fn keys_in_a_stash_line_are_found() {
     check(|| stash().play());
 }
 
-fn flush() -> Scene {
-    Scene {
-        before: vec![Put(A, "one", 40), Put(A, "two", 20), Put(B, "one", 40)],
-        steps: vec![Flush(A), Put(A, "one", 40), Put(A, "one", 40), Flush(A), Put(A, "two", 20)],
-        readers: vec![(A, &["one"]), (A, &["two"]), (B, &["one"])],
-        turns: 3,
-    }
-}
-
 #[test]
 fn a_flushed_database_is_empty_at_once() {
     check(|| flush().play());
-}
-
-fn swap() -> Scene {
-    Scene {
-        before: vec![Put(A, "one", 40), Put(B, "one", 40), Put(B, "two", 20)],
-        steps: vec![
-            Swap(A, B),
-            Put(A, "one", 40),
-            Put(A, "one", 40),
-            Swap(A, B),
-            Put(A, "one", 40),
-        ],
-        readers: vec![(A, &["one"]), (B, &["one"]), (A, &["two"])],
-        turns: 3,
-    }
 }
 
 #[test]
@@ -208,21 +96,6 @@ fn swapped_databases_are_never_taken_for_each_other() {
 #[test]
 fn control_without_the_root_a_swap_is_missed() {
     must_fail(Fault::Root, || swap().play());
-}
-
-fn several() -> Scene {
-    Scene {
-        before: vec![PutAll(A, &["one", "two", "six"], 30), Put(A, "stays", 40)],
-        steps: vec![
-            PutAll(A, &["one", "two", "six"], 30),
-            PutAll(A, &["one", "two"], 30),
-            Remove(A, "six"),
-            PutAll(A, &["two", "six"], 31),
-            Put(A, "one", 30),
-        ],
-        readers: vec![(A, &["one", "two", "six"]), (A, &["two", "one"])],
-        turns: 2,
-    }
 }
 
 #[test]
@@ -299,21 +172,6 @@ fn a_read_of_several_keys_sees_no_effect_without_its_cause() {
 #[test]
 fn control_by_versions_alone_it_sees_an_effect_without_its_cause() {
     must_fail(Fault::Shown, cause_and_effect);
-}
-
-/// Keys of which the ones of `low` fill a segment whose entries are the lower half of a directory that has been
-/// doubled three times for the others: the next of them splits it twice, one split behind the other, and the
-/// block that the first one frees is a child of the second.
-fn split_twice() -> Scene {
-    let (low, high) = halves();
-    let fill = |keys: &'static [&'static str]| keys.iter().map(|key| Put(A, key, 20));
-    Scene {
-        before: fill(&high[..21]).chain(fill(&low[..20])).collect(),
-        steps: vec![Put(A, low[20], 20)],
-        // One of them lies where the block comes back to, the other beside it.
-        readers: vec![(A, &low[..1]), (A, &low[11..12])],
-        turns: 1,
-    }
 }
 
 #[test]

@@ -73,10 +73,10 @@ impl<'a> View<'a> {
         fence(Acquire);
         let versions =
             || home.version() == fetch.home_version && line.version() == fetch.line_version;
-        let entry = || self.words.u32_at(fetch.entry_at).load(Relaxed) == fetch.segment;
+        let entry = || self.is_entry(fetch.entry_at, fetch.segment);
         let directory = || shard.directory() == DirectoryWord(fetch.directory);
-        let holds = step!(Version, versions())
-            && step!(Entry, entry())
+        let holds = step!(Entry, entry())
+            && step!(Version, versions())
             && step!(Directory, directory())
             && step!(Root, self.root_of(db) == fetch.root)
             && shard.several() == fetch.several;

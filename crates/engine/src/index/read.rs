@@ -1,11 +1,21 @@
 //! Reading without a lock: the one path of server threads and attached processes.
 //!
 //! A read loads the shard's directory word, the directory entry, the key's home line and, if that
-//! has one, its stash line; looks at the item; and then checks that the line's version, the
-//! directory entry, the directory word and the database's root are what they were. If so, all it
+//! has one, its stash line; looks at the item; and then checks that the directory entry, the lines'
+//! versions, the directory word and the database's root are what they were. If so, all it
 //! saw belonged together at the moment of the check. If not, it starts again. Nothing that is
 //! read before the check is trusted: every reference is bounded by the arena's mapping, and memory
 //! that has been given back reads as something that fails the check.
+//!
+//! The entry is looked at before the versions, because it alone may come to be again what it was: two
+//! splits in a row free a segment's block and give it to a child of the second one.
+//! ```text
+//! reader   entry: X                       X's line: fresh, empty        version: the same   entry: X   no such key?
+//! writer             split X, X is free, reset                                  fill X, entry: X
+//! ```
+//! Versions and directory words do not come again: where one is the same at the end, it was so all the time.
+//! So with the entry first, its block was the key's segment at that moment, and by the version, which is
+//! seen afterwards, the line was then what had been read of it (decision 153).
 
 use crate::arena::Mem;
 use crate::index::bucket::{Line, LineTags, tag_of};
@@ -14,7 +24,7 @@ use crate::index::segment::{SEGMENT_BYTES, STASH_LINES, Segment};
 use crate::index::segment::{home_of, likely_stash, stash_line};
 use crate::index::shard::{SHARD_BYTES, Shard};
 use crate::item::Item;
-use crate::sync::atomics::Ordering::{Acquire, Relaxed};
+use crate::sync::atomics::Ordering::Acquire;
 use crate::sync::atomics::{fence, spin_turn};
 use crate::verbs::{Db, Key, Millis};
 
@@ -29,6 +39,18 @@ macro_rules! step {
     }};
 }
 pub(crate) use step;
+
+/// A step that comes too late here, where a model has it made instead of in its place.
+macro_rules! late {
+    ($name:ident, $check:expr) => {{
+        #[cfg(shuttle)]
+        let is_made =
+            !crate::sync::modelled::is_left_out(crate::sync::modelled::Fault::$name) || $check;
+        #[cfg(not(shuttle))]
+        let is_made = true;
+        is_made
+    }};
+}
 
 /// Attempts before a reader gives up and asks for the lock (or, attached, the server).
 const ATTEMPTS_MAX: u32 = 1000;
@@ -130,6 +152,14 @@ impl<'a> View<'a> {
         1 << self.shard_bits
     }
 
+    /// Whether a directory's entry still names a segment: asked before the versions of its lines, and
+    /// before the directory's word. Acquire keeps it there; it pairs with the Release in `publish`: who sees
+    /// a segment named again sees its lines filled, with new versions.
+    #[inline(always)]
+    pub(crate) fn is_entry(&self, entry_at: usize, segment_reference: u32) -> bool {
+        self.words.u32_at(entry_at).load(Acquire) == segment_reference
+    }
+
     /// Finds `key` and calls `visit` with it, or with `None` if it is not there. Nothing that
     /// `visit` did counts until this returns: it may be called several times.
     ///
@@ -201,9 +231,9 @@ impl<'a> View<'a> {
             {
                 fence(Acquire);
                 // A flushed item's line keeps its version: the directory tells of that.
-                if home.version() != home_tags.version()
+                if !self.is_entry(entry_at, segment_reference)
+                    || home.version() != home_tags.version()
                     || second.version() != second_version
-                    || self.words.u32_at(entry_at).load(Relaxed) != segment_reference
                     || shard.directory() != directory
                     || self.root_of(db) != root
                 {
@@ -215,9 +245,10 @@ impl<'a> View<'a> {
             fence(Acquire);
             let versions =
                 || home.version() == home_tags.version() && second.version() == second_version;
-            let entry = || self.words.u32_at(entry_at).load(Relaxed) == segment_reference;
-            if step!(Version, versions())
-                && step!(Entry, entry())
+            let entry = || self.is_entry(entry_at, segment_reference);
+            if step!(EntryFirst, step!(Entry, entry()))
+                && step!(Version, versions())
+                && late!(EntryFirst, entry())
                 && step!(Directory, shard.directory() == directory)
                 && step!(Root, self.root_of(db) == root)
                 && step!(Several, shard.several() == several)
@@ -313,12 +344,11 @@ impl<'a> View<'a> {
             evidence.home.version() == evidence.home_tags.version()
                 && evidence.stash.is_none_or(|(line, tags)| line.version() == tags.version())
         };
-        let entry =
-            || self.words.u32_at(evidence.entry_at).load(Relaxed) == evidence.segment_reference;
+        let entry = || self.is_entry(evidence.entry_at, evidence.segment_reference);
         let directory = || evidence.shard.directory() == evidence.directory;
         let root = || self.root_of(db) == evidence.root;
-        step!(Version, versions())
-            && step!(Entry, entry())
+        step!(Entry, entry())
+            && step!(Version, versions())
             && step!(Directory, directory())
             && step!(Root, root())
     }

@@ -4,7 +4,7 @@
 //! set out    hash -> shard, directory, segment -> home line
 //! look       version, then tags -> the item's reference; where none is alike, the stash line's
 //! take       one comparison: plain, and a key of this length? is it the key? copy
-//! still so   version, entry, directory, root, several: as in `View::read`
+//! still so   entry, version, directory, root, several: as in `View::read`
 //! ```
 //!
 //! What is seen on the way is kept in a [`Trail`]: for one key in registers, for a batch in an array
@@ -25,7 +25,7 @@ use crate::index::typical::TypicalBytes;
 use crate::item::Item;
 use crate::reader::Copied;
 use crate::sync::atomics::AtomicU32;
-use crate::sync::atomics::Ordering::{Acquire, Relaxed};
+use crate::sync::atomics::Ordering::Acquire;
 use crate::sync::atomics::fence;
 use crate::verbs::{Db, Key, Millis};
 
@@ -174,8 +174,9 @@ impl<'a> View<'a> {
         fence(Acquire);
         let versions =
             || line_now() == trail.version && (trail.home == 0 || home_now() == trail.home_version);
-        step!(Version, versions())
-            && step!(Entry, trail.entry.load(Relaxed) == trail.segment)
+        // As in `View::is_entry`.
+        step!(Entry, trail.entry.load(Acquire) == trail.segment)
+            && step!(Version, versions())
             && step!(Directory, shard.directory() == DirectoryWord(trail.directory))
             && step!(Root, self.root_of(db) == root)
             && step!(Several, shard.several() == trail.several)

@@ -20,6 +20,8 @@ pub enum Fault {
     Version,
     /// A read does not look at the directory entry again.
     Entry,
+    /// A read looks at the directory entry behind the versions, not before them.
+    EntryFirst,
     /// A read does not look at the directory word again.
     Directory,
     /// A read does not look at the database's root again.

@@ -2,5 +2,7 @@
 #![allow(dead_code)]
 
 pub mod history;
+pub mod interrupted;
 pub mod run;
 pub mod scene;
+pub mod scenes;

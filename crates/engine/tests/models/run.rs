@@ -14,7 +14,7 @@ const CONTROL_SCHEDULES: usize = 200_000;
 /// Changes of priority in a PCT schedule.
 const PCT_DEPTH: usize = 4;
 
-fn schedules() -> usize {
+pub fn schedules() -> usize {
     std::env::var("DOLIUM_MODEL_SCHEDULES").ok().and_then(|n| n.parse().ok()).unwrap_or(SCHEDULES)
 }
 

@@ -58,7 +58,8 @@ pub fn prepare(engine: &Arc<Engine>, steps: &[Step]) {
     }
 }
 
-/// One read of some keys of a database as of one moment, held against the history.
+/// Reads of some keys of a database, each as of one moment and held against the history: one in the passes of
+/// a batch, if it is a single key, and one without.
 pub fn read(
     session: &Session,
     history: &History,
@@ -66,10 +67,22 @@ pub fn read(
     db: Db,
     names: &'static [&'static str],
 ) {
-    let keys: Vec<_> = names.iter().map(|name| session.engine().key(name.as_bytes())).collect();
-    if let [key] = keys[..] {
-        read_fetched(session, history, floor, db, (names[0], key));
+    if let [name] = names {
+        let key = session.engine().key(name.as_bytes());
+        read_fetched(session, history, floor, db, (name, key));
     }
+    read_once(session, history, floor, db, names);
+}
+
+/// The read without passes.
+fn read_once(
+    session: &Session,
+    history: &History,
+    floor: &mut usize,
+    db: Db,
+    names: &'static [&'static str],
+) {
+    let keys: Vec<_> = names.iter().map(|name| session.engine().key(name.as_bytes())).collect();
     *floor = history.done().max(*floor);
     let mut seen: Vec<Option<Held>> = vec![None; names.len()];
     if let [key] = keys[..] {
@@ -177,6 +190,20 @@ impl Scene {
     /// The same, read as an attached process reads.
     pub fn play_attached(&self) {
         self.play_with(read_attached);
+    }
+
+    /// One read by one of its readers, and nobody else's.
+    pub fn play_once(&self, reader: usize) {
+        self.of_one(reader).play_with(read_once);
+    }
+
+    /// The same as an attached process reads.
+    pub fn play_attached_once(&self, reader: usize) {
+        self.of_one(reader).play_with(read_attached);
+    }
+
+    fn of_one(&self, reader: usize) -> Scene {
+        Scene { readers: vec![self.readers[reader]], turns: 1, ..self.clone() }
     }
 
     fn play_with(&self, read: Read) {
