@@ -108,6 +108,8 @@ pub struct Engine {
     /// Held while a root is opened, and while everything is locked: a lock, and no mutex, since whoever
     /// takes it and gives it back are different functions of a guard.
     opening: AtomicU32,
+    /// How many segments there have been.
+    segments: AtomicU32,
     journal_committing: Mutex<()>,
     journal_committed: AtomicU32,
     journal: Journal,
@@ -165,6 +167,7 @@ impl Engine {
             databases: options.databases,
             policy: AtomicU32::new(options.policy as u32),
             opened: AtomicU64::new(0),
+            segments: AtomicU32::new(0),
             opening: AtomicU32::new(0),
             journal_committing: Mutex::default(),
             journal_committed: AtomicU32::new(0),
@@ -416,12 +419,23 @@ impl Engine {
         }
     }
 
+    /// A seed for the versions of a new segment, as no other one of this store had: blocks pass from shard to
+    /// shard, and a reader on its way to one of them must not take another's line for what it was looking for.
+    pub(crate) fn segment_seed(&self) -> u32 {
+        // Relaxed: a number of its own is all that is wanted. The multiplier, which is odd, leaves them
+        // different and spreads them: a line's version goes on from its seed, one by one.
+        self.segments.fetch_add(1, Relaxed).wrapping_mul(0x9e37_79b1)
+    }
+
     /// Under the locks of everything.
     pub(crate) fn swap_roots(&self, a: Db, b: Db) {
         let place = |db: Db| self.mem().u32_at(ROOTS_AT + 4 * db.0 as usize);
+        // Between the two stores both databases have one root. If that is one in use, its shards are locked, and
+        // readers wait; of one that was never opened they would say that both databases are empty.
+        let (a, b) = if self.is_open(place(a).load(Relaxed)) { (a, b) } else { (b, a) };
         let (root_a, root_b) = (place(a).load(Relaxed), place(b).load(Relaxed));
-        // Readers check the root last of all, and start again.
-        place(a).store(root_b, Release);
+        // Readers check the root at their end, and start again.
         place(b).store(root_a, Release);
+        place(a).store(root_b, Release);
     }
 }

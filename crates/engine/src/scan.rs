@@ -18,6 +18,7 @@ use crate::index::bucket::{Line, LineTags, SLOTS};
 use crate::index::directory::POSITION_BITS;
 use crate::index::read::{Contended, View};
 use crate::index::segment::{HOME_LINES, SEGMENT_BYTES, STASH_LINES, Segment, home_of, stash_line};
+use crate::index::shard::Shard;
 use crate::item::Item;
 use crate::session::Session;
 use crate::sync::atomics::Ordering::Acquire;
@@ -92,7 +93,7 @@ pub(crate) struct Place {
 }
 
 impl View<'_> {
-    /// The keys at home in a line, those in its stash line included. `None`: a writer was
+    /// The keys at home in a line, those in its stash line included, as of one moment. `None`: a writer was
     /// quicker, try again.
     pub fn read_home(
         &self,
@@ -102,11 +103,33 @@ impl View<'_> {
         now: Millis,
         hasher: &Hasher,
     ) -> Option<Place> {
+        let before = self.shard_at(self.root_of(db), at.shard as usize);
+        let several = before.several();
+        if several & 1 != 0 {
+            return None;
+        }
+        let (place, shard) = self.read_home_locked(db, at, home, now, hasher)?;
+        // Neither a write of several keys nor a swap of databases has come between.
+        (shard.at == before.at && shard.several() == several).then_some(place)
+    }
+
+    /// The same, with its shard, where no write of several keys is under way but of who asks, if at all.
+    fn read_home_locked(
+        &self,
+        db: Db,
+        at: Cursor,
+        home: usize,
+        now: Millis,
+        hasher: &Hasher,
+    ) -> Option<(Place, Shard<'_>)> {
         let root = self.root_of(db);
         let shard = self.shard_at(root, at.shard as usize);
         let directory = shard.directory();
         if directory.is_empty() {
-            return Some(Place { end: None, keys: Vec::new() });
+            // The database may have had another root since, and this one be flushed.
+            fence(Acquire);
+            let holds = shard.directory() == directory && self.root_of(db) == root;
+            return holds.then_some((Place { end: None, keys: Vec::new() }, shard));
         }
         let entry_at = directory.entry_at(at.position);
         if !self.words.may_load(entry_at, 4) {
@@ -118,9 +141,10 @@ impl View<'_> {
         if !self.words.may_load(segment.at, SEGMENT_BYTES) {
             return None;
         }
-        let end = directory.end_of(segment.span());
         let line = segment.line(home);
         let tags = line.load();
+        // Behind the line, whose version says of which life of the block this is.
+        let end = directory.end_of(segment.span());
         let mut keys = Vec::new();
         self.collect(line, tags, now, &mut keys, |_| true)?;
         let mut stash_seen = None;
@@ -142,7 +166,7 @@ impl View<'_> {
             && stash_seen.is_none_or(|(line, tags)| line.version() == tags.version())
             && shard.directory() == directory
             && self.root_of(db) == root;
-        holds.then_some(Place { end: Some(end), keys })
+        holds.then_some((Place { end: Some(end), keys }, shard))
     }
 
     fn collect(
@@ -192,7 +216,9 @@ impl Session {
 
     fn place_at(&self, db: Db, at: Cursor, home: usize, now: Millis) -> Place {
         let view = self.view();
-        for _ in 0..PLACE_ATTEMPTS {
+        // In a transaction its own shards look as if a write were under way, and it is.
+        let attempts = if self.in_transaction() { 0 } else { PLACE_ATTEMPTS };
+        for _ in 0..attempts {
             if let Some(place) = view.read_home(db, at, home, now, self.engine().hasher()) {
                 return place;
             }
@@ -206,11 +232,11 @@ impl Session {
                 lock::acquire(shard.lock());
             }
             // Under the lock only a swap of databases can come between.
-            let place = view.read_home(db, at, home, now, self.engine().hasher());
+            let place = view.read_home_locked(db, at, home, now, self.engine().hasher());
             if !is_ours {
                 lock::release(shard.lock());
             }
-            if let Some(place) = place {
+            if let Some((place, _)) = place.filter(|(_, read)| read.at == shard.at) {
                 return place;
             }
         }

@@ -63,6 +63,15 @@ impl Index {
         self.entry.store(place, if weak == Weak::Publish { Relaxed } else { Release });
     }
 
+    /// Another shard has the block for a while. It has no key of this tag, and may come to its versions by a split.
+    fn lend(&self, place: u32, seed: u32) {
+        let Segment { version, tag } = &self.blocks[place as usize];
+        fence(Release);
+        tag.store(0, Relaxed);
+        version.store(seed, Release);
+        version.store(seed + 1, Release);
+    }
+
     /// One attempt: whether the key is there, if the check holds.
     fn get(&self, weak: Weak) -> Option<bool> {
         let place = self.entry.load(Acquire);
@@ -77,6 +86,23 @@ impl Index {
             if weak == Weak::EntryLast { version() && entry() } else { entry() && version() };
         holds.then_some(is_there)
     }
+}
+
+/// A block that another shard has had in between.
+fn every_order_of_three(seed: u32) {
+    loom::model(move || {
+        let index = Arc::new(Index::new());
+        let writer = {
+            let index = index.clone();
+            thread::spawn(move || {
+                index.move_to(1, 20, Weak::Nothing);
+                index.lend(0, 30);
+                index.move_to(0, seed, Weak::Nothing);
+            })
+        };
+        assert_ne!(index.get(Weak::Nothing), Some(false), "hidden");
+        writer.join().expect("the writer");
+    });
 }
 
 fn every_order(weak: Weak) {
@@ -127,4 +153,16 @@ fn control_without_a_new_version_a_key_is_hidden() {
 #[should_panic(expected = "hidden")]
 fn control_without_the_fence_before_a_reset_a_key_is_hidden() {
     every_order(Weak::Fence);
+}
+
+#[test]
+fn a_block_that_another_shard_has_had_hides_no_key() {
+    every_order_of_three(40);
+}
+
+/// Each shard had its own, from the same number on.
+#[test]
+#[should_panic(expected = "hidden")]
+fn control_with_the_other_shards_seed_a_key_is_hidden() {
+    every_order_of_three(30);
 }

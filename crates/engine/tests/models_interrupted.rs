@@ -6,21 +6,21 @@
 mod models;
 
 use dolium_engine::sync::modelled::Fault;
-use models::interrupted::{check_interrupted, must_fail_interrupted};
+use models::interrupted::{STRIDE, check_interrupted, must_fail_interrupted};
 use models::scene::Scene;
 use models::scenes::*;
 
 /// Each reader of the scene by himself.
 fn check(scene: fn() -> Scene) {
     for reader in 0..scene().readers.len() {
-        check_interrupted(1, move || scene().play_once(reader));
+        check_interrupted(STRIDE, move || scene().play_once(reader));
     }
 }
 
 /// The same, by the ways of an attached process, which take twice as many steps.
 fn check_attached(scene: fn() -> Scene) {
     for reader in 0..scene().readers.len() {
-        check_interrupted(4, move || scene().play_attached_once(reader));
+        check_interrupted(4 * STRIDE, move || scene().play_attached_once(reader));
     }
 }
 
@@ -55,6 +55,13 @@ fn swapped_databases_are_never_taken_for_each_other() {
 }
 
 #[test]
+fn what_was_swapped_with_a_database_that_never_was_is_in_one_of_them() {
+    for reader in 0..swap_with_none().readers.len() {
+        check_interrupted(1, move || swap_with_none().play_across(reader));
+    }
+}
+
+#[test]
 fn a_write_of_several_keys_is_seen_whole() {
     check(several);
 }
@@ -67,6 +74,20 @@ fn a_split_hides_no_key() {
 #[test]
 fn two_splits_in_a_row_hide_no_key() {
     check(split_twice);
+}
+
+#[test]
+fn a_read_in_passes_shows_nothing_older_than_one_before_it() {
+    for scene in [replace as fn() -> Scene, insert_and_delete] {
+        for reader in 0..scene().readers.len() {
+            check_interrupted(4 * STRIDE, move || scene().play_in_turn(reader));
+        }
+    }
+}
+
+#[test]
+fn control_by_versions_alone_a_read_in_passes_shows_an_older_value() {
+    must_fail_interrupted(Fault::Shown, || replace().play_in_turn(0));
 }
 
 #[test]

@@ -183,3 +183,13 @@ fn two_splits_in_a_row_hide_no_key() {
 fn control_without_the_entry_a_block_that_comes_back_hides_a_key() {
     must_fail(Fault::Entry, || split_twice().play());
 }
+
+#[test]
+fn an_iteration_comes_by_all_keys_while_segments_are_split() {
+    check(|| split_twice_below().play_iterations());
+}
+
+#[test]
+fn an_iteration_comes_by_all_keys_while_databases_are_swapped() {
+    check(|| several_and_swap().play_iterations());
+}

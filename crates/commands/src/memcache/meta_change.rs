@@ -80,7 +80,12 @@ fn deleted(
     key: &Key<'_>,
 ) -> Result<&'static [u8; 2], StoreError> {
     let (flags, db) = (&command.flags, context.db);
-    let mut guard = context.session.write(db, key, context.now);
+    // Changes of an item one by one are a write of several: nobody sees the new unique number of one that is not
+    // yet stale.
+    let mut guard = match flags.has(b'I') {
+        true => context.session.write_many(&[(db, key.hash())], context.now),
+        false => context.session.write(db, key, context.now),
+    };
     let Some(found) = guard.find(db, key) else {
         context.tally.add(Count::DeleteMiss);
         return Ok(b"NF");

@@ -283,7 +283,7 @@ impl<'a> Line<'a> {
         self.bump_version();
     }
 
-    /// A fresh line, with a version that no reader of the memory's former use can have seen.
+    /// A fresh line, with a version that no reader of the memory's former use can have seen, whosever it was.
     pub fn reset(&self, version_seed: u32) {
         let version = u64::from(version_seed.wrapping_mul(COUNTER_ONE as u32));
         self.words.u64_in(self.at, 8).store(0, Relaxed);

@@ -12,7 +12,7 @@
 
 use crate::guard::Target;
 use crate::index::batch::{Fetch, PLAIN_BYTES_MAX};
-use crate::index::bucket::{LINE_BYTES, Line};
+use crate::index::bucket::{LINE_BYTES, Line, tag_of};
 use crate::index::directory::DirectoryWord;
 use crate::index::read::{View, step};
 use crate::index::segment::Segment;
@@ -75,12 +75,23 @@ impl<'a> View<'a> {
             || home.version() == fetch.home_version && line.version() == fetch.line_version;
         let entry = || self.is_entry(fetch.entry_at, fetch.segment);
         let directory = || shard.directory() == DirectoryWord(fetch.directory);
-        let holds = step!(Entry, entry())
+        let holds = step!(Shown, self.is_shown(line, fetch))
+            && step!(Entry, entry())
             && step!(Version, versions())
             && step!(Directory, directory())
             && step!(Root, self.root_of(db) == fetch.root)
             && shard.several() == fetch.several;
         holds.then_some(result)
+    }
+
+    /// Whether the slot shows the candidate to everybody. A writer publishes with one store and bumps the version
+    /// with the next: between them another read, of the same client's, has seen the new value or that there
+    /// is none. So this is asked before the versions.
+    #[inline(always)]
+    fn is_shown(&self, line: Line<'_>, fetch: &Fetch) -> bool {
+        let (_, matches) = line.matches(tag_of(fetch.hash));
+        matches >> fetch.slot & 1 != 0
+            && line.reference(fetch.slot as usize) as usize * 8 == fetch.item_at
     }
 
     // ---- for a writer ----
@@ -115,15 +126,16 @@ impl<'a> View<'a> {
         Some((target, segment, number, slot))
     }
 
-    /// Under the shard's lock: the candidate's line, slot and reference, if they are what they were.
+    /// Under the shard's lock: the candidate's line, slot and reference, if they are what they were. An emptied slot
+    /// still names its last item, so the tag is asked for too.
     #[inline(always)]
     pub fn slot_fetched(&self, fetch: &Fetch) -> Option<(Line<'a>, usize, u32)> {
         let shard = Shard { words: self.words, at: fetch.shard_at };
         let line = Line { words: self.words, at: fetch.line_at };
         let (slot, item) = (fetch.slot as usize, (fetch.item_at / 8) as u32);
         let is_there = item != 0
+            && self.is_shown(line, fetch)
             && line.version() == fetch.line_version
-            && line.reference(slot) == item
             && shard.directory() == DirectoryWord(fetch.directory)
             && self.words.u32_at(fetch.entry_at).load(Relaxed) == fetch.segment;
         is_there.then_some((line, slot, item))

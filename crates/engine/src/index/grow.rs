@@ -90,11 +90,10 @@ impl Engine {
     ) -> Result<Segment<'a>, StoreError> {
         let reference = session.take_index(SEGMENT_BYTES)?;
         let segment = Segment { words: self.mem(), at: reference as usize * 8 };
-        let seed = target.shard.next_sequence() as u32;
         // As in `item::write_item`: a reader of the block's former content must see it gone.
         fence(Release);
         let owner = Owner { root: target.root as u16, shard: target.shard_number as u16, span };
-        segment.reset(owner, seed.wrapping_mul(0x9e37_79b1));
+        segment.reset(owner, self.segment_seed());
         segment.set_cut(self.cut_number(), u64::MAX);
         Ok(segment)
     }
@@ -203,6 +202,32 @@ mod tests {
     use crate::index::bucket::stash_of;
     use crate::index::segment::HOME_LINES;
     use crate::verbs::{Db, Put, Value};
+
+    /// Every shard counted from the same number on, and blocks pass from one to another.
+    #[test]
+    fn no_two_segments_begin_with_the_same_version() {
+        let engine =
+            Engine::create(EngineOptions { shards: 16, ..EngineOptions::default() }).unwrap();
+        let session = engine.session().unwrap();
+        for number in 0..500 {
+            for db in [Db(0), Db(1)] {
+                let name = number.to_string();
+                let key = engine.key(name.as_bytes());
+                let put = Put::plain(Value::Bytes(b"x"));
+                session.write(db, &key, 1).put(db, &key, &put).unwrap();
+            }
+        }
+        let view = engine.view();
+        let mut versions = std::collections::HashSet::new();
+        for db in [Db(0), Db(1)] {
+            for number in 0..view.shard_count() {
+                let shard = view.shard_at(view.root_of(db), number);
+                // Its first, which was not filled and of which nothing was replaced: no line has another version.
+                let first = shard.segment(shard.directory(), 0);
+                assert!(versions.insert(first.line(1).version()), "shard {number} of {db:?}");
+            }
+        }
+    }
 
     #[test]
     fn most_home_lines_have_the_likely_stash_line() {

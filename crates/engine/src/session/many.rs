@@ -7,7 +7,8 @@ use super::Session;
 use crate::counters::Counter;
 use crate::index::bucket::META_FREQUENCY;
 use crate::index::read::{Evidence, Shown, step};
-use crate::sync::atomics::spin_turn;
+use crate::sync::atomics::Ordering::Acquire;
+use crate::sync::atomics::{fence, spin_turn};
 use crate::verbs::*;
 
 /// Attempts of an optimistic read of several keys before it takes the locks.
@@ -91,6 +92,8 @@ impl Session {
 
     fn all_hold(&self, db: Db, keys: &[Key<'_>], evidence: &[Looked<'_>]) -> bool {
         let view = self.view();
+        // Orders the last read before the first look.
+        fence(Acquire);
         keys.iter().zip(evidence).all(|(key, (several, seen, shown))| {
             let shard = view.shard_of(view.root_of(db), key.hash);
             let unchanged = match seen {

@@ -113,17 +113,17 @@ impl Scheduler for Interrupted {
 
 /// Every number of the writer's steps has its turn, if models are run as often as that.
 const SCHEDULES_FOR_ALL: usize = 1_000_000;
-/// One in so many, otherwise.
-const STRIDE: usize = 32;
+/// One in so many, otherwise, of most scenes.
+pub const STRIDE: usize = 32;
 /// Where the writer's steps begin, from one number of the reader's to the next.
 const OFFSET: usize = 11;
 /// One in so many for a control.
 const CONTROL_STRIDE: usize = 8;
 
-/// Runs all these schedules, or one in `share` of those that are run by default. The body begins a writer and
-/// then a reader.
-pub fn check_interrupted(share: usize, body: impl Fn() + Send + Sync + 'static) {
-    let stride = if schedules() < SCHEDULES_FOR_ALL { STRIDE * share } else { 1 };
+/// Runs all these schedules, or without `DOLIUM_MODEL_SCHEDULES` those of one number in `stride` of the writer's
+/// steps. The body begins a writer and then a reader.
+pub fn check_interrupted(stride: usize, body: impl Fn() + Send + Sync + 'static) {
+    let stride = if schedules() < SCHEDULES_FOR_ALL { stride } else { 1 };
     let start = Instant::now();
     let count = play(stride, body);
     println!("{count} schedules of every {stride} steps of the writer in {:.1?}", start.elapsed());

@@ -18,13 +18,22 @@ pub fn engine() -> Arc<Engine> {
 
 /// Keys of the first shard and one home line, which they fill and then its stash line.
 fn keys(name: &'static str, count: usize, is_one: impl Fn(u64) -> bool) -> Vec<&'static str> {
+    keys_of(2, name, count, is_one)
+}
+
+fn keys_of(
+    line: u64,
+    name: &'static str,
+    count: usize,
+    is_one: impl Fn(u64) -> bool,
+) -> Vec<&'static str> {
     let engine = quietly(engine);
     let home = |hash: u64| ((hash & 0xffff_ffff) * 5) >> 32;
     (0..)
         .map(|n| format!("{name}{n:03}"))
         .filter(|name| {
             let hash = engine.key(name.as_bytes()).hash();
-            hash >> 63 == 0 && home(hash) == 2 && is_one(hash)
+            hash >> 63 == 0 && home(hash) == line && is_one(hash)
         })
         .take(count)
         .map(|name| &*name.leak())
@@ -48,6 +57,17 @@ pub fn halves() -> (&'static [&'static str], &'static [&'static str]) {
         })
     });
     (low, high)
+}
+
+/// Keys of the last home line, of which one lies in each quarter of the lower half of `halves`' directory, and one above.
+pub fn last() -> &'static [&'static str] {
+    static LAST: OnceLock<Vec<&'static str>> = OnceLock::new();
+    LAST.get_or_init(|| {
+        [0b000, 0b001, 0b010, 0b011, 0b110]
+            .into_iter()
+            .flat_map(|bits| keys_of(4, "last", 1, |hash| hash >> 60 & 7 == bits))
+            .collect()
+    })
 }
 
 /// Makes the steps before anybody else is there.
@@ -141,6 +161,55 @@ fn read_fetched(
     *floor = history.moment_of(*floor, &[((db.0, name), held)]);
 }
 
+/// A read in the passes of a batch, in which the same key is read without before its turn: what that read saw
+/// is the floor.
+fn read_in_turn(
+    session: &Session,
+    history: &History,
+    floor: &mut usize,
+    db: Db,
+    names: &'static [&'static str],
+) {
+    let key = session.engine().key(names[0].as_bytes());
+    let mut fetches = Vec::new();
+    session.fetch_line(db, key.hash(), &mut fetches);
+    session.fetch_items(&mut fetches);
+    read_once(session, history, floor, db, &names[..1]);
+    let (mut out, mut deadline) = (Vec::new(), NEVER);
+    let note = |found: &Found, _: &mut Vec<u8>| deadline = found.deadline;
+    let kind = session.get_fetched(&fetches[0], db, &key, NOW, &mut out, |_| true, note);
+    let held = kind.map(|_| (out, deadline));
+    *floor = history.moment_of(*floor, &[((db.0, names[0]), held)]);
+}
+
+/// A read of a key in one database, and then in the other one.
+fn read_across(
+    session: &Session,
+    history: &History,
+    floor: &mut usize,
+    db: Db,
+    names: &'static [&'static str],
+) {
+    read_once(session, history, floor, db, &names[..1]);
+    read_once(session, history, floor, Db(1 - db.0), &names[..1]);
+}
+
+/// An iteration over a database, which must come by each of these keys: they are there all the time.
+fn iterate(session: &Session, _: &History, _: &mut usize, db: Db, names: &'static [&'static str]) {
+    let mut met = std::collections::HashSet::new();
+    let mut cursor = 0;
+    loop {
+        cursor = session.scan(db, cursor, 100, NOW, |key, _| {
+            met.insert(key.to_vec());
+        });
+        if cursor == 0 {
+            break;
+        }
+    }
+    let missed: Vec<_> = names.iter().filter(|name| !met.contains(name.as_bytes())).collect();
+    assert!(missed.is_empty(), "an iteration did not come by {missed:?}");
+}
+
 /// Reads of strings by the ways of an attached process: a batch, whose first passes may be older than the
 /// floor of any of its keys, and a read of each key.
 pub fn read_attached(
@@ -200,6 +269,21 @@ impl Scene {
     /// The same as an attached process reads.
     pub fn play_attached_once(&self, reader: usize) {
         self.of_one(reader).play_with(read_attached);
+    }
+
+    /// One read in passes, with another one between them.
+    pub fn play_in_turn(&self, reader: usize) {
+        self.of_one(reader).play_with(read_in_turn);
+    }
+
+    /// A read in either database, one after the other.
+    pub fn play_across(&self, reader: usize) {
+        self.of_one(reader).play_with(read_across);
+    }
+
+    /// Each reader iterates.
+    pub fn play_iterations(&self) {
+        self.play_with(iterate);
     }
 
     fn of_one(&self, reader: usize) -> Scene {

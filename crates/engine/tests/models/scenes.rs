@@ -1,7 +1,7 @@
 //! What a writer does, and who reads meanwhile: of each kind of change a scene.
 
 use super::history::Step::*;
-use super::scene::{Scene, crowd, halves};
+use super::scene::{Scene, crowd, halves, last};
 use dolium_engine::Db;
 
 pub const A: Db = Db(0);
@@ -142,6 +142,46 @@ pub fn split_twice() -> Scene {
         steps: vec![Put(A, low[20], 20)],
         // One of them lies where the block comes back to, the other beside it.
         readers: vec![(A, &low[..1]), (A, &low[11..12])],
+        turns: 1,
+    }
+}
+
+/// The same, beside keys of the last home line: where an iteration leaves a segment for the one behind it.
+pub fn split_twice_below() -> Scene {
+    let scene = split_twice();
+    let more = last().iter().map(|key| Put(A, key, 20));
+    Scene {
+        before: scene.before.into_iter().chain(more).collect(),
+        readers: vec![(A, last()), (A, &halves().0[..20])],
+        ..scene
+    }
+}
+
+/// Keys that a write of several takes away and brings back at once, and that are stored by a database's other
+/// name while it has one.
+pub fn several_and_swap() -> Scene {
+    Scene {
+        before: vec![PutAll(A, &["one", "two", "six"], 30), Put(B, "one", 40), Put(B, "two", 40)],
+        steps: vec![
+            Swap(A, B),
+            Remove(B, "two"),
+            Put(B, "two", 30),
+            Swap(A, B),
+            PutAll(A, &["one", "two"], 31),
+            Swap(A, B),
+            Flush(B),
+        ],
+        readers: vec![(A, &["one", "two"])],
+        turns: 2,
+    }
+}
+
+/// A database is exchanged for one to which nobody has ever written.
+pub fn swap_with_none() -> Scene {
+    Scene {
+        before: vec![Put(A, "one", 40)],
+        steps: vec![Swap(A, B), Swap(B, A)],
+        readers: vec![(A, &["one"]), (B, &["one"])],
         turns: 1,
     }
 }
