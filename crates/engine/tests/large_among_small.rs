@@ -92,3 +92,15 @@ fn one_where_the_arena_is_larger() {
 fn one_among_values_of_many_sizes() {
     goes_about_as_much(128 << 20, 128 << 20, |number| 50 + (number * 7_919 % 6_000) as usize);
 }
+
+/// A value of 100 MB that was offered to a store of 64 MiB drove out all of it, and was refused then.
+#[test]
+fn what_cannot_fit_drives_nothing_out() {
+    let limit = 64 << 20;
+    let store = Store::full(1 << 30, limit, |_| SMALL);
+    let before = store.engine.statistics().evicted;
+    for bytes in [limit as usize, 100_000_000, 1 << 40] {
+        assert_eq!(store.session.make_room(bytes, NOW), Err(StoreError::Full), "{bytes}");
+    }
+    assert_eq!(store.engine.statistics().evicted, before);
+}

@@ -72,17 +72,9 @@ pub fn make_room(ctx: &Context<'_>) {
         add_if_made_anew(ctx, *db, key, brought, &mut room);
     }
     results.add_to(ctx, &mut room);
-    if room != ctx.client.transaction.room && may_be_had(ctx, room.bytes()) {
+    if room != ctx.client.transaction.room {
         let _ = ctx.session.make_room(room.bytes(), ctx.now);
     }
-}
-
-/// Whether a store with nothing else in it would have room. Where it would not, all that may go would
-/// go, and for nothing.
-fn may_be_had(ctx: &Context<'_>, bytes: usize) -> bool {
-    let engine = ctx.session.engine();
-    let most = || engine.memory().max.saturating_sub(engine.fixed_bytes());
-    ctx.session.has_ample_room(bytes) || bytes as u64 <= most()
 }
 
 /// The key that a command adds to, and what it brings.

@@ -115,6 +115,13 @@ impl Session {
         self.engine().allocator().large_bytes() * 2 > self.engine().arena().limit()
     }
 
+    /// Whether a store with nothing else in it would have room. Where it would not, all that may go would
+    /// go, and for nothing.
+    fn may_be_had(&self, bytes: usize) -> bool {
+        let engine = self.engine();
+        bytes as u64 <= engine.arena().limit().saturating_sub(engine.fixed_bytes())
+    }
+
     /// Waits for who is moving blocks or giving memory back. False: there was nobody.
     fn waits_for_motion(&self) -> bool {
         let is_moving = || self.engine().allocator().has_memory_in_motion();
@@ -131,6 +138,9 @@ impl Session {
         let arena = engine.arena();
         if self.holds_received(bytes) && !self.is_above_limit() {
             return Ok(());
+        }
+        if !self.may_be_had(bytes) {
+            return Err(StoreError::Full);
         }
         // Blocks that other sessions keep in reserve count for nothing while memory is short.
         self.slot().flush();
