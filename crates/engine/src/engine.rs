@@ -17,6 +17,7 @@ use crate::large::Order;
 use crate::lease::Leases;
 use crate::limits::DATABASES_MAX;
 use crate::session::Session;
+use crate::summons::Summons;
 use crate::sync::atomics::Ordering::{Acquire, Relaxed, Release};
 use crate::sync::atomics::{AtomicU32, AtomicU64};
 use crate::sync::blocking::Mutex;
@@ -122,6 +123,7 @@ pub struct Engine {
     trial: Trial,
     large: Order,
     departures: Hook,
+    summons: Summons,
     /// Items with less time left than this are not evicted; 0: there are none.
     spared_ms: AtomicU64,
     moves_above: AtomicU64,
@@ -181,6 +183,7 @@ impl Engine {
             trial: Trial::default(),
             large: Order::default(),
             departures: Hook::default(),
+            summons: Summons::default(),
             spared_ms: AtomicU64::new(0),
             moves_above: AtomicU64::new(u64::MAX),
             statistics_reset_at: Mutex::default(),
@@ -363,6 +366,10 @@ impl Engine {
 
     pub(crate) fn departures(&self) -> &Hook {
         &self.departures
+    }
+
+    pub(crate) fn summons(&self) -> &Summons {
+        &self.summons
     }
 
     /// Eviction leaves an item with this deadline alone.

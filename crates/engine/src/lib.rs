@@ -34,6 +34,7 @@ mod reader;
 pub mod ring;
 mod scan;
 mod session;
+mod summons;
 #[cfg(not(shuttle))]
 mod sync;
 #[cfg(shuttle)]

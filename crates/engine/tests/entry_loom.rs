@@ -82,8 +82,8 @@ impl Index {
         let named = if weak == Weak::Entry { Relaxed } else { Acquire };
         let entry = || self.entry.load(named) == place;
         let version = || version.load(Relaxed) == seen;
-        let holds =
-            if weak == Weak::EntryLast { version() && entry() } else { entry() && version() };
+        let is_last = weak == Weak::EntryLast;
+        let holds = (is_last || entry()) && version() && (!is_last || entry());
         holds.then_some(is_there)
     }
 }

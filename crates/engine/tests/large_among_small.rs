@@ -15,11 +15,17 @@ const SMALL: usize = 500;
 struct Store {
     engine: std::sync::Arc<Engine>,
     session: Session,
+    others: Vec<Session>,
 }
 
 impl Store {
     /// Full of small values.
     fn full(arena: u64, limit: u64, size: impl Fn(u64) -> usize) -> Store {
+        Store::full_beside(0, arena, limit, size)
+    }
+
+    /// The same, with so many other sessions.
+    fn full_beside(others: usize, arena: u64, limit: u64, size: impl Fn(u64) -> usize) -> Store {
         let options = EngineOptions {
             max_bytes: arena,
             shards: 64,
@@ -29,7 +35,8 @@ impl Store {
         let engine = Engine::create(options).expect("an arena");
         engine.set_max_memory(limit);
         let session = engine.session().expect("a slot");
-        let store = Store { engine, session };
+        let others = (0..others).map(|_| engine.session().expect("a slot")).collect();
+        let store = Store { engine, session, others };
         let mut number = 0;
         while store.engine.statistics().evicted == 0 || number < 2 * store.engine.item_count() {
             store.put(&format!("small {number}"), size(number));
@@ -91,6 +98,31 @@ fn one_where_the_arena_is_larger() {
 #[test]
 fn one_among_values_of_many_sizes() {
     goes_about_as_much(128 << 20, 128 << 20, |number| 50 + (number * 7_919 % 6_000) as usize);
+}
+
+/// Threads that rest have blocks in hand, which nobody can move until they wake.
+#[test]
+fn blocks_in_the_hands_of_sleeping_threads_cost_no_more_items() {
+    let (arena, limit) = (1 << 30, 64 << 20);
+    for value in [300_000, 1_100_000, 5_000_000] {
+        let store = Store::full_beside(7, arena, limit, |_| SMALL);
+        for (number, session) in store.others.iter().enumerate() {
+            for turn in 0..50 {
+                let name = format!("of {number}: {turn}");
+                let key = store.engine.key(name.as_bytes());
+                session.make_room(SMALL, NOW).expect("room is made");
+                let put = Put::plain(Value::Bytes(&[1; SMALL]));
+                session.write(DB, &key, NOW).put(DB, &key, &put).expect("memory");
+            }
+        }
+        let items = store.engine.item_count();
+        let weight = value as u64 * items / limit;
+        for name in ["large", "large", "another", "a third"] {
+            let gone = store.gone_for(name, value);
+            let most = TIMES * weight + items / STORE_ONE_IN;
+            assert!(gone <= most, "for {value} B went {gone} of {items}, {weight} weigh as much");
+        }
+    }
 }
 
 /// A value of 100 MB that was offered to a store of 64 MiB drove out all of it, and was refused then.

@@ -140,6 +140,7 @@ impl Running {
         let server = Arc::new(server);
         *server.memcached.listening.lock().unwrap_or_else(PoisonError::into_inner) = listening;
         server.watch_departures();
+        server.follow_summons();
         server.restore_items()?;
         let (secured, plain): (Vec<_>, Vec<_>) =
             doors.iter().map(|listeners| &listeners[0]).partition(|listener| listener.is_tls);

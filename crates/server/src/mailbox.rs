@@ -129,9 +129,14 @@ impl Mailbox {
         queue.push(mail);
         drop(queue);
         if was_empty {
-            // It can fail only when the counter is full, and then the loop is being woken.
-            let _ = rustix::io::write(&self.wake, &1u64.to_ne_bytes());
+            self.wake();
         }
+    }
+
+    /// Has the thread begin a round, whether there is mail or not.
+    pub fn wake(&self) {
+        // It can fail only when the counter is full, and then the loop is being woken.
+        let _ = rustix::io::write(&self.wake, &1u64.to_ne_bytes());
     }
 
     /// Everything that has come, behind what was taken before. The wake-up stays.

@@ -95,6 +95,12 @@ impl Server {
         Ok(server)
     }
 
+    /// From now on, who needs memory can wake threads that sleep with free blocks in hand.
+    pub fn follow_summons(&self) {
+        let posts = self.posts.clone();
+        self.engine.on_summons(move || posts.iter().for_each(|post| post.wake()));
+    }
+
     /// Hands on what the engine and the notifier are told by the configuration.
     pub fn apply_config(&self) {
         let max = self.config.number("maxmemory").max(0) as u64;

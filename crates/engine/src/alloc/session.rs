@@ -120,6 +120,22 @@ impl Allocator {
     }
 }
 
+impl Allocator {
+    /// Whether every session has done what [`Allocator::request_flush`] asked.
+    pub fn is_flushed(&self) -> bool {
+        let mut claimed = self.arena.load64(CLAIMED_AT, Ordering::Relaxed);
+        while claimed != 0 {
+            let at = self.arena.layout().session(claimed.trailing_zeros());
+            let word = |place| self.arena.load32(at + place, Ordering::Relaxed);
+            if word(FLUSH_REQUESTED_AT) != word(FLUSH_DONE_AT) {
+                return false;
+            }
+            claimed &= claimed - 1;
+        }
+        true
+    }
+}
+
 impl SessionSlot {
     /// The number of this slot, 0 to `SESSIONS_MAX - 1`.
     pub fn index(&self) -> u32 {

@@ -13,10 +13,12 @@
 //! It is looked for without locks. What has changed meanwhile makes the emptying dearer, or fail.
 
 use super::Allocator;
+use super::classes::MAGAZINE_MAX;
 use super::drain::{Candidate, Drain};
 use super::extent::{ALL_STEPS, DRAINING, unit_mask, units_of_steps};
 use super::page::State;
-use crate::arena::layout::{PAGES_PER_EXTENT, UNIT, UNITS_PER_PAGE};
+use crate::arena::layout::{PAGE_SHIFT, PAGES_PER_EXTENT, UNIT, UNITS_PER_PAGE};
+use crate::sync::atomics::Ordering::Relaxed;
 use std::collections::VecDeque;
 
 /// Pages looked at for one stretch: those of 4 GiB.
@@ -29,7 +31,8 @@ enum Page {
     Live(u32),
     /// The second half of a wide page, whose blocks count in the first.
     Second,
-    /// It has a part of a large block, or somebody is at work on it, or it is not committed.
+    /// It has a part of a large block, or a block in some session's hands, or somebody is at work on it, or it is
+    /// not committed.
     Fixed,
 }
 
@@ -45,13 +48,18 @@ impl Allocator {
         }
         // From the middle of a large store around its end: no stretch goes on over that.
         let first = if known > looked_at { from % known } else { 0 };
+        let in_hand = self.pages_in_hand(known);
+        let cost = |page: u32| match in_hand[page as usize / 64] >> (page % 64) & 1 {
+            0 => self.page_cost(page),
+            _ => Page::Fixed,
+        };
         let mut row = Row::default();
         let mut best: Option<(u64, u32)> = None;
         for page in (first..first + looked_at).map(|page| page % known) {
             if page == 0 {
                 row = Row::default();
             }
-            row.push(self.page_cost(page), pages);
+            row.push(cost(page), pages);
             // Half of a wide page behind the last one would go with it.
             let ends_well = page + 1 == known || self.page_cost(page + 1) != Page::Second;
             if let Some(live) = row.cost(pages).filter(|_| ends_well)
@@ -66,6 +74,25 @@ impl Allocator {
             largest_bytes: 0,
             gained_bytes: u64::from(pages * UNITS_PER_PAGE) * UNIT,
         })
+    }
+
+    /// A bit for each page that has a block in a magazine: until its session gives that back nobody can empty
+    /// the page.
+    fn pages_in_hand(&self, known: u32) -> Vec<u64> {
+        let mut pages = vec![0; known.div_ceil(64) as usize];
+        let data_at = self.arena.layout().data_at;
+        self.each_magazine(|class, magazine, count| {
+            // Others go on taking and giving meanwhile: what is read may be no block's place any more.
+            for number in 1..=u64::from(count).min(MAGAZINE_MAX as u64) {
+                let block = u64::from(self.arena.load32(magazine + 4 * number, Relaxed)) << 3;
+                let Some(at) = block.checked_sub(data_at) else { continue };
+                let page = class.first_page((at >> PAGE_SHIFT) as u32);
+                if page < known {
+                    pages[page as usize / 64] |= 1 << (page % 64);
+                }
+            }
+        });
+        pages
     }
 
     fn page_cost(&self, page: u32) -> Page {

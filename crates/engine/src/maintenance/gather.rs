@@ -45,7 +45,8 @@ impl Session {
             return Gathered::Lacking(lacking);
         }
         // What others take meanwhile, and what is moved to and fro, is no gain.
-        let is_had = self.empty_stretch(run, now) && allocator.has_run((run / UNIT) as u32);
+        let empty = || self.empty_stretch(run, now) && allocator.has_run((run / UNIT) as u32);
+        let is_had = empty() || self.call_in_blocks() && empty();
         let before = allocator.free_bytes();
         match is_had || self.compact_for(item, now) && allocator.free_bytes() > before {
             true => Gathered::Some,
