@@ -70,6 +70,15 @@ impl Context<'_> {
         }
         self.session.make_room(bytes, self.now).map_err(|_| CommandError::NoRoom)
     }
+
+    /// The same for a change of a key that is there, which does not go for it.
+    pub fn make_room_beside(&self, key: &Key<'_>, bytes: usize) -> Result<(), CommandError> {
+        if self.client.transaction.running {
+            return Ok(());
+        }
+        let room = self.session.make_room_beside(self.client.db, key, bytes, self.now);
+        room.map_err(|_| CommandError::NoRoom)
+    }
 }
 
 /// For how many bytes room is made before another copy of an item is, which a change of its form (a

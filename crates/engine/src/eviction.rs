@@ -194,7 +194,9 @@ impl Session {
                     Policy::VolatileTtl => {
                         let item = self.item_in(segment, line, slot);
                         let due = item.deadline();
-                        if soonest.is_none_or(|(best, ..)| due < best) {
+                        if soonest.is_none_or(|(best, ..)| due < best)
+                            && !self.is_kept(target.root, || self.hash_in(segment, line, slot))
+                        {
                             soonest = Some((due, segment, line, slot));
                         }
                         false
@@ -219,7 +221,8 @@ impl Session {
                     && meta & META_TTL != 0
                     && !force
                     && self.is_spared_at(segment, line, slot, guard.now);
-                if out && !is_spared {
+                let is_kept = || self.is_kept(target.root, || self.hash_in(segment, line, slot));
+                if out && !is_spared && !is_kept() {
                     self.evict_slot(guard, target, segment, line, slot);
                     evicted += 1;
                 }
@@ -238,6 +241,22 @@ impl Session {
         (hand.index, hand.line) = (index, line);
         target.shard.set_hand(hand.word());
         evicted
+    }
+
+    /// From now on this key is not evicted by this session.
+    pub(crate) fn keep(&self, key: Option<(Db, u64)>) {
+        self.kept.set(key);
+    }
+
+    /// Whether it is that key's item. Its hash is only asked for where there is one.
+    pub(crate) fn is_kept(&self, root: u32, hash: impl FnOnce() -> u64) -> bool {
+        self.kept.get().is_some_and(|(db, kept)| self.view().root_of(db) == root && hash() == kept)
+    }
+
+    fn hash_in(&self, segment: Segment<'_>, line: usize, slot: usize) -> u64 {
+        let mut key = Vec::new();
+        self.item_in(segment, line, slot).copy_key(&mut key);
+        self.engine().hash(&key)
     }
 
     pub(crate) fn is_spared_at(

@@ -119,7 +119,8 @@ impl Session {
         let bucket = spot.bucket();
         let meta = bucket.meta(spot.slot);
         let frequency = meta & META_FREQUENCY;
-        let is_spared = engine.is_spared(spot.item.deadline(), now);
+        let is_spared =
+            engine.is_spared(spot.item.deadline(), now) || self.is_kept(root, || entry.hash);
         if frequency >= 2 || is_spared {
             bucket.set_meta(spot.slot, meta & !META_FREQUENCY | frequency.saturating_sub(1));
             engine.large().with(|queue| queue.renew(entry));

@@ -115,7 +115,7 @@ fn wants_unique(found: &Found) -> bool {
 fn give_unique(context: &HttpContext<'_>, db: Db, key: &Key<'_>) -> bool {
     let (session, now) = (context.session, context.now);
     let Some(found) = session.peek(db, key, now).filter(wants_unique) else { return true };
-    if session.make_room(rewritten_bytes(key, &found), now).is_err() {
+    if session.make_room_beside(db, key, rewritten_bytes(key, &found), now).is_err() {
         return false;
     }
     // What fails here is tried again under the lock that it is read under.
@@ -136,9 +136,9 @@ fn read_locked(
     let mut tries = 0;
     let (mut guard, found) = loop {
         tries += 1;
-        let room = session
-            .peek(db, key, now)
-            .map_or(Ok(()), |found| session.make_room(rewritten_bytes(key, &found), now));
+        let room = session.peek(db, key, now).map_or(Ok(()), |found| {
+            session.make_room_beside(db, key, rewritten_bytes(key, &found), now)
+        });
         let mut guard = session.write(db, key, now);
         let found = guard.find(db, key)?;
         if !wants_unique(&found) {

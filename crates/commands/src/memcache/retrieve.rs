@@ -339,7 +339,8 @@ impl McContext<'_> {
     /// first unique number) takes. A change that finds none after all says so.
     pub(super) fn make_room_to_rewrite(&self, name: &Key<'_>) {
         if let Some(found) = self.session.peek(self.db, name, self.now) {
-            let _ = self.session.make_room(rewritten_bytes(name, &found), self.now);
+            let bytes = rewritten_bytes(name, &found);
+            let _ = self.session.make_room_beside(self.db, name, bytes, self.now);
         }
     }
 }

@@ -52,7 +52,7 @@ pub fn run_again(
 fn make_room_to_rewrite(ctx: &Context<'_>, call: &Call<'_>) -> Outcome {
     let key = call.key();
     match ctx.session.peek(ctx.db(), &key, ctx.now) {
-        Some(found) => ctx.make_room(rewritten_bytes(&key, &found)),
+        Some(found) => ctx.make_room_beside(&key, rewritten_bytes(&key, &found)),
         None => Ok(()),
     }
 }

@@ -6,7 +6,7 @@ use crate::graveyard::BUSY_TURNS_MAX;
 use crate::index::segment::SEGMENT_BYTES;
 use crate::session::Session;
 use crate::sync::atomics::yield_turn;
-use crate::verbs::{Millis, Policy, StoreError};
+use crate::verbs::{Db, Key, Millis, Policy, StoreError};
 
 /// While this much can still be committed, nobody looks closer.
 pub(super) const AMPLE_BYTES: u64 = 4 << 20;
@@ -47,6 +47,23 @@ impl Session {
     #[inline]
     pub fn make_room(&self, bytes: usize, now: Millis) -> Result<(), StoreError> {
         if self.has_ample_room(bytes) { Ok(()) } else { self.make_room_slowly(bytes, now) }
+    }
+
+    /// The same for a change of a key that is there, which does not go for it.
+    pub fn make_room_beside(
+        &self,
+        db: Db,
+        key: &Key<'_>,
+        bytes: usize,
+        now: Millis,
+    ) -> Result<(), StoreError> {
+        if self.has_ample_room(bytes) {
+            return Ok(());
+        }
+        self.keep(Some((db, key.hash())));
+        let outcome = self.make_room_slowly(bytes, now);
+        self.keep(None);
+        outcome
     }
 
     /// Whether nothing must go for so many bytes.
