@@ -21,7 +21,7 @@ pub const UNIT_BYTES: usize = 16 << 10;
 /// What a deadline and a unique number can add to a list or a set.
 pub const REWRITE_GROWTH_BYTES_MAX: usize = 64;
 /// How often a request makes room that others take from it before it gives up.
-pub const ROOM_TRIES: usize = 8;
+pub const ROOM_TRIES: usize = 64;
 /// Keys that one step of SCAN visits when COUNT is not given.
 pub const SCAN_COUNT_DEFAULT: usize = 10;
 /// Keys that KEYS asks of the engine at a time.

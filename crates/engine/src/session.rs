@@ -228,7 +228,8 @@ impl Session {
             if self.transaction_holds(shard.at) {
                 self.write(db, key, now).touch(db, key);
             }
-        } else if lock::try_acquire(shard.lock()) {
+        } else if self.engine.is_open(root) && lock::try_acquire(shard.lock()) {
+            // Of a root that was never opened no lock keeps the database where it is.
             let mut guard = Guard::adopt(self, shard, now);
             if view.root_of(db) == root {
                 guard.touch(db, key);
