@@ -1,9 +1,14 @@
 //! The engine: one arena, its index, its journal, and what the server's process keeps beside it.
 
+mod options;
+mod roots;
+
+pub use options::{CreateError, EngineOptions, MemoryReport};
+
 use crate::alloc::{Allocator, PageKind};
 use crate::arena::header::ENGINE_WORDS_AT;
 use crate::arena::layout::{SHARDS_AT, SHARDS_MAX};
-use crate::arena::{Arena, ArenaError, ArenaOptions, Mem};
+use crate::arena::{Arena, ArenaOptions, Mem};
 use crate::counters::Statistics;
 use crate::cut::CutState;
 use crate::departure::Hook;
@@ -18,10 +23,9 @@ use crate::lease::Leases;
 use crate::limits::DATABASES_MAX;
 use crate::session::Session;
 use crate::summons::Summons;
-use crate::sync::atomics::Ordering::{Acquire, Relaxed, Release};
+use crate::sync::atomics::Ordering::Relaxed;
 use crate::sync::atomics::{AtomicU32, AtomicU64};
 use crate::sync::blocking::Mutex;
-use crate::sync::lock;
 use crate::trial::Trial;
 use crate::verbs::*;
 use crate::watch::Watches;
@@ -34,67 +38,6 @@ pub(crate) const JOURNAL_HEAD_AT: usize = ENGINE_WORDS_AT as usize + 256;
 /// Fewest shards, and least bytes of the journal's ring. Models want few locks and short ways.
 const SHARDS_MIN: u32 = if cfg!(shuttle) { 2 } else { 16 };
 const JOURNAL_BYTES_MIN: u64 = if cfg!(shuttle) { 4096 } else { 1 << 20 };
-
-/// How to create an arena.
-#[derive(Clone, Debug)]
-pub struct EngineOptions {
-    /// The most the arena may ever commit; address space is reserved for it at once.
-    pub max_bytes: u64,
-    /// Power of two, 16 to 1024.
-    pub shards: u32,
-    pub databases: u16,
-    /// From a good random source: who knows it can choose keys that collide.
-    pub hash_seed: [u64; 2],
-    pub policy: Policy,
-    /// Bytes of the change stream's ring, committed when it gets its first reader.
-    pub journal_bytes: u64,
-}
-
-impl Default for EngineOptions {
-    fn default() -> Self {
-        EngineOptions {
-            max_bytes: 1 << 30,
-            shards: 256,
-            databases: 16,
-            hash_seed: [0x243f_6a88_85a3_08d3, 0x1319_8a2e_0370_7344],
-            policy: Policy::NoEviction,
-            journal_bytes: 4 << 20,
-        }
-    }
-}
-
-/// Why an engine could not be created.
-#[derive(Debug)]
-pub enum CreateError {
-    Arena(ArenaError),
-    Options(&'static str),
-}
-
-impl std::fmt::Display for CreateError {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match self {
-            CreateError::Arena(error) => error.fmt(f),
-            CreateError::Options(what) => f.write_str(what),
-        }
-    }
-}
-
-impl std::error::Error for CreateError {}
-
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct MemoryReport {
-    /// What `maxmemory` allows.
-    pub max: u64,
-    /// What the arena has taken from the system.
-    pub committed: u64,
-    /// Bytes in blocks in use, index included.
-    pub live: u64,
-    /// Of these, the index's.
-    pub index: u64,
-    pub items: u64,
-    /// Bytes of the pages and runs that items lie in.
-    pub item_pages: u64,
-}
 
 /// One store.
 #[derive(Debug)]
@@ -388,61 +331,5 @@ impl Engine {
 
     pub(crate) fn statistics_reset_at(&self) -> &Mutex<Statistics> {
         &self.statistics_reset_at
-    }
-
-    pub(crate) fn is_open(&self, root: u32) -> bool {
-        self.opened.load(Acquire) & 1 << root != 0
-    }
-
-    /// The bits of the roots in use; none is added until `end_closed_opening`.
-    pub(crate) fn close_opening(&self) -> u64 {
-        lock::acquire(&self.opening);
-        self.opened.load(Relaxed)
-    }
-
-    pub(crate) fn end_closed_opening(&self) {
-        lock::release(&self.opening);
-    }
-
-    /// The root of a database that is about to be written to. Without any shard's lock: see `lock_all`.
-    #[inline(always)]
-    pub(crate) fn open_root(&self, db: Db) -> u32 {
-        let root = self.view().root_of(db);
-        if !self.is_open(root) {
-            self.commit_root(root);
-        }
-        root
-    }
-
-    #[cold]
-    fn commit_root(&self, root: u32) {
-        let _opening = lock::lock(&self.opening);
-        if !self.is_open(root) {
-            // Without memory the control blocks are still mapped, as zero pages on demand: the
-            // store stays correct, and the next put is refused for want of a segment.
-            self.arena().commit_database(root, 1 << self.shard_bits);
-            // Pairs with the Acquire in `is_open`.
-            self.opened.fetch_or(1 << root, Release);
-        }
-    }
-
-    /// A seed for the versions of a new segment, as no other one of this store had: blocks pass from shard to
-    /// shard, and a reader on its way to one of them must not take another's line for what it was looking for.
-    pub(crate) fn segment_seed(&self) -> u32 {
-        // Relaxed: a number of its own is all that is wanted. The multiplier, which is odd, leaves them
-        // different and spreads them: a line's version goes on from its seed, one by one.
-        self.segments.fetch_add(1, Relaxed).wrapping_mul(0x9e37_79b1)
-    }
-
-    /// Under the locks of everything.
-    pub(crate) fn swap_roots(&self, a: Db, b: Db) {
-        let place = |db: Db| self.mem().u32_at(ROOTS_AT + 4 * db.0 as usize);
-        // Between the two stores both databases have one root. If that is one in use, its shards are locked, and
-        // readers wait; of one that was never opened they would say that both databases are empty.
-        let (a, b) = if self.is_open(place(a).load(Relaxed)) { (a, b) } else { (b, a) };
-        let (root_a, root_b) = (place(a).load(Relaxed), place(b).load(Relaxed));
-        // Readers check the root at their end, and start again.
-        place(b).store(root_a, Release);
-        place(a).store(root_b, Release);
     }
 }

@@ -1,11 +1,12 @@
 //! A session: one thread's handle on the engine, with its magazines of free blocks and its
 //! counters. Reads are here; changes go through a [`crate::Guard`].
 
+mod blocks;
 mod many;
 mod passes;
 
-use crate::alloc::{PageKind, SessionSlot, TopPlace};
-use crate::arena::{Mem, Ref};
+use crate::alloc::SessionSlot;
+use crate::arena::Mem;
 use crate::counters::Counter;
 use crate::engine::Engine;
 use crate::guard::{Guard, Several};
@@ -14,7 +15,7 @@ use crate::incoming::Incoming;
 use crate::index::bucket::META_FREQUENCY;
 use crate::index::read::{Hit, View};
 use crate::index::typical::TypicalBytes;
-use crate::lease::{LEASED_BYTES_MIN, Slots};
+use crate::lease::Slots;
 use crate::maintenance::ExpiryPlace;
 use crate::packed::Packed;
 use crate::sync::atomics::AtomicBool;
@@ -333,58 +334,6 @@ impl Session {
 
     pub(crate) fn transaction_holds(&self, shard_at: usize) -> bool {
         self.transaction.borrow().as_ref().is_some_and(|held| held.holds(shard_at))
-    }
-
-    #[inline(always)]
-    pub(crate) fn take_item(&self, bytes: usize) -> Result<u32, StoreError> {
-        self.take(bytes, PageKind::Item)
-    }
-
-    pub(crate) fn take_index(&self, bytes: usize) -> Result<u32, StoreError> {
-        self.take(bytes, PageKind::Index)
-    }
-
-    #[inline(always)]
-    fn take(&self, bytes: usize, kind: PageKind) -> Result<u32, StoreError> {
-        let block = self.engine.allocator().alloc(&self.slot, bytes, kind);
-        block.map(Ref::raw).ok_or(StoreError::Full)
-    }
-
-    /// A block for an item of `bytes` in exchange for one of as many, which is to be given to
-    /// [`Session::end_exchange`] at once. `None`: take and give.
-    #[inline(always)]
-    pub(crate) fn begin_exchange(&self, bytes: usize) -> Option<(Ref, TopPlace)> {
-        self.engine.allocator().begin_exchange(self.mem(), &self.slot, bytes)
-    }
-
-    #[inline(always)]
-    pub(crate) fn end_exchange(&self, place: TopPlace, block: Ref) {
-        self.engine.allocator().end_exchange(self.mem(), &self.slot, place, block);
-    }
-
-    /// Frees an item's block of `bytes` (any number of the same class).
-    #[inline(always)]
-    pub(crate) fn give_item(&self, reference: u32, bytes: usize) {
-        if bytes >= LEASED_BYTES_MIN && self.keeps_leased(reference, bytes) {
-            return;
-        }
-        self.free_item(reference, bytes);
-    }
-
-    #[inline(always)]
-    pub(crate) fn free_item(&self, reference: u32, bytes: usize) {
-        self.give(reference, bytes, PageKind::Item);
-    }
-
-    /// Frees a segment or a directory.
-    pub(crate) fn give_index(&self, reference: u32, bytes: usize) {
-        self.give(reference, bytes, PageKind::Index);
-    }
-
-    #[inline(always)]
-    fn give(&self, reference: u32, bytes: usize, kind: PageKind) {
-        let block = Ref::from_raw(reference).expect("a block has a place");
-        self.engine.allocator().free(&self.slot, block, bytes, kind);
     }
 
     /// Has a received value at hand for the store to come; what was at hand before.
