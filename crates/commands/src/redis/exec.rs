@@ -40,11 +40,11 @@ pub fn exec(ctx: &mut Context<'_>, _: &Call<'_>) -> Outcome {
         return Err(CommandError::Coded(line));
     }
     let keys = keys_of(ctx);
-    if keys.is_none() {
-        open_databases(ctx);
-    }
     let thread = ctx.host.thread_of(ctx.client);
-    ctx.session.begin_transaction(keys.as_deref(), ctx.now);
+    match keys {
+        Some(keys) => ctx.session.begin_transaction(Some(&keys), ctx.now),
+        None => ctx.session.begin_transaction_of_all(&named_databases(ctx)),
+    }
     ctx.client.transaction.running = true;
     let changed = ctx.client.transaction.is_dirty() || watched_key_is_gone(ctx);
     let queued = std::mem::take(&mut ctx.client.transaction.queued);
@@ -117,9 +117,8 @@ fn keys_of(ctx: &Context<'_>) -> Option<Vec<(Db, u64)>> {
     Some(keys)
 }
 
-/// All locks are those of all databases in use, so a database that the queue is the first to use
-/// must be in use before: a write lock taken and given back sees to that.
-fn open_databases(ctx: &Context<'_>) {
+/// The databases that the queue may be the first to use. All locks are those of the databases in use.
+fn named_databases(ctx: &Context<'_>) -> Vec<Db> {
     let databases = ctx.session.engine().databases();
     let mut named = vec![ctx.db()];
     for queued in &ctx.client.transaction.queued {
@@ -130,9 +129,7 @@ fn open_databases(ctx: &Context<'_>) {
             named.extend(args.iter().filter_map(|arg| number::database(arg, databases).ok()));
         }
     }
-    for db in named {
-        drop(ctx.session.write(db, &ctx.key(b""), ctx.now));
-    }
+    named
 }
 
 /// Commands whose keys are not all declared, or not all in the client's database.

@@ -101,6 +101,24 @@ impl Session {
         self.set_transaction(Some(held));
     }
 
+    /// A transaction of the whole store, as [`begin_transaction`](Session::begin_transaction) with `None`,
+    /// which may write to these databases also where nobody has done so before.
+    pub fn begin_transaction_of_all(&self, databases: &[Db]) {
+        assert!(!self.in_transaction(), "transactions do not nest");
+        let engine = self.engine();
+        let held = loop {
+            databases.iter().for_each(|db| _ = engine.open_root(*db));
+            let held = engine.lock_all();
+            // SWAPDB may have given one of them another root meanwhile, one that is not open, so that no
+            // lock keeps it: what is written there would be in no cut, and outlive a flush.
+            if databases.iter().all(|db| engine.is_open(engine.view().root_of(*db))) {
+                break held;
+            }
+            engine.unlock_several(&held);
+        };
+        self.set_transaction(Some(held));
+    }
+
     pub fn end_transaction(&self) {
         if let Some(held) = self.set_transaction(None) {
             self.engine().unlock_several(&held);
