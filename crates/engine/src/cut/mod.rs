@@ -58,6 +58,8 @@ pub trait CutSink: Send + Sync + std::fmt::Debug {
 /// The engine's side of cuts.
 #[derive(Debug, Default)]
 pub(crate) struct CutState {
+    /// There is a cut, be it one that is about to end: no other begins, for the plan is this one's until then.
+    taken: AtomicBool,
     running: AtomicBool,
     number: AtomicU64,
     plan: RwLock<Option<Arc<Plan>>>,
@@ -110,13 +112,14 @@ impl Engine {
         let state = self.cut_state();
         // Without the locks: a writer that has one may wait for the running cut's sink, and so for
         // the caller. What runs only now is seen below.
-        if state.running.load(Relaxed) {
+        if state.taken.load(Acquire) {
             return None;
         }
         let held = self.lock_all();
         let position = self.journal().position(self.mem());
         let roots: Vec<u32> = (0..64).filter(|&root| self.is_open(root)).collect();
-        let cut = if state.running.load(Relaxed) {
+        // Acquire: pairs with the Release at the end of the one before, whose plan is gone by then.
+        let cut = if state.taken.load(Acquire) {
             None
         } else {
             let mut databases = vec![None; 64];
@@ -127,6 +130,7 @@ impl Engine {
             let _graveyard = self.graveyard().lock().expect("no holder panics");
             *state.plan.write().expect("no holder panics") =
                 Some(Arc::new(Plan { sink, databases }));
+            state.taken.store(true, Relaxed);
             state.number.fetch_add(1, Relaxed);
             // Relaxed would do: writers look at it under a lock that is held here.
             state.running.store(true, Release);
@@ -301,5 +305,6 @@ impl Drop for Cut {
             }
         }
         *self.engine.cut_state().plan.write().expect("no holder panics") = None;
+        self.engine.cut_state().taken.store(false, Release);
     }
 }
