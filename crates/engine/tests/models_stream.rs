@@ -291,6 +291,7 @@ fn cut_against(before: Vec<Step>, lists: [Vec<Step>; 2]) {
         }
         // What FLUSHDB left behind is given back meanwhile.
         session.maintain(1_000, 3, &|| turns.replace(turns.get() + 1) % 4);
+        session.empty_pages_in_use(1_000);
     }
     let position = cut.position();
     drop(cut);

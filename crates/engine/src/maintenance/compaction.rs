@@ -95,7 +95,11 @@ impl Session {
             }
             return match self.take_item(spot.item.head.size()) {
                 Ok(new) => self.relocate(&spot, new),
-                Err(_) if no_place == NoPlace::Evict && self.may_evict(&spot) => {
+                Err(_)
+                    if no_place == NoPlace::Evict
+                        && self.may_evict(&spot)
+                        && !self.is_kept(target.root, || key.hash) =>
+                {
                     guard.take_out(&target, &bytes, &spot, Event::Evicted);
                     0
                 }
@@ -181,5 +185,15 @@ impl Session {
         let guard = Guard::adopt(self, shard, now);
         // Which database the root is matters to nobody here: nothing is journalled.
         Some((guard, Target { db: Db(0), root, shard_number, shard }))
+    }
+}
+
+#[cfg(shuttle)]
+impl Session {
+    /// For models: empties every page that is in use.
+    pub fn empty_pages_in_use(&self, now: Millis) {
+        for page in 0..32 {
+            self.empty(Drain::Page(page), NoPlace::Stay, now);
+        }
     }
 }
