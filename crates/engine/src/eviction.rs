@@ -65,8 +65,8 @@ impl Engine {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Evicted {
     pub items: usize,
-    /// Somebody held the lock of a shard that has items which may go.
-    pub met_busy: bool,
+    /// A shard that has items which may go, and whose lock somebody held.
+    pub met_busy: Option<usize>,
 }
 
 impl Session {
@@ -74,7 +74,7 @@ impl Session {
     pub(crate) fn evict(&self, items: usize, now: Millis) -> Evicted {
         let engine = self.engine();
         let policy = engine.policy();
-        let mut met_busy = false;
+        let mut met_busy = None;
         if policy == Policy::NoEviction || items == 0 {
             return Evicted::default();
         }
@@ -111,7 +111,7 @@ impl Session {
                 continue;
             }
             if !lock::try_acquire(shard.lock()) {
-                met_busy = true;
+                met_busy = Some(shard.at);
                 continue;
             }
             let mut guard = Guard::adopt(self, shard, now);

@@ -314,7 +314,8 @@ impl Allocator {
     /// Ends what `begin_drain` began. True: it is empty, and its memory is free for any use.
     pub fn end_drain(&self, drain: Drain) -> bool {
         let freed = match drain {
-            Drain::Page(page) => self.end_page(page),
+            // Who empties the extent may have let it serve again, full as it is.
+            Drain::Page(page) => self.end_page(page) && self.page_class(page).is_none(),
             Drain::Extent(extent) => {
                 for page in Self::pages_of(extent) {
                     self.end_page(page);

@@ -4,8 +4,10 @@ use super::gather::Gathered;
 use crate::alloc::{BLOCK_MAX, PageKind, block_bytes};
 use crate::graveyard::BUSY_TURNS_MAX;
 use crate::index::segment::SEGMENT_BYTES;
+use crate::index::shard::Shard;
 use crate::session::Session;
 use crate::sync::atomics::yield_turn;
+use crate::sync::lock::lock;
 use crate::verbs::{Db, Key, Millis, Policy, StoreError};
 
 /// While this much can still be committed, nobody looks closer.
@@ -151,6 +153,7 @@ impl Session {
 
     #[cold]
     fn make_room_slowly(&self, bytes: usize, now: Millis) -> Result<(), StoreError> {
+        debug_assert!(!self.in_transaction(), "who waits here holds no lock");
         let engine = self.engine();
         let arena = engine.arena();
         if self.holds_received(bytes) && !self.is_above_limit() {
@@ -226,12 +229,20 @@ impl Session {
             }
             let gained = !is_run && self.compact_for(bytes, now);
             if evicted.items == 0 && !gained {
+                // Memory may be in the hands of somebody who is gathering it.
+                if waits.next().is_some() && self.waits_for_motion() {
+                    continue;
+                }
                 // Others may hold the locks of all that could go. Or of a few items all are in the hands
                 // of others, who have taken what went.
-                if !(evicted.met_busy || is_few) || fruitless.next().is_none() {
+                if !(evicted.met_busy.is_some() || is_few) || fruitless.next().is_none() {
                     break;
                 }
-                (0..FRUITLESS_TURNS).for_each(|_| yield_turn());
+                match evicted.met_busy {
+                    // As whoever writes there waits. Nothing is locked here: EXEC makes its room before.
+                    Some(at) => drop(lock(Shard { words: self.mem(), at }.lock())),
+                    None => (0..FRUITLESS_TURNS).for_each(|_| yield_turn()),
+                }
             }
         }
         // Of a limit that was lowered by much, each writer drives out a part, and takes less than that.
@@ -256,11 +267,17 @@ mod tests {
 
     /// A writer found no room while compaction had an extent in its hands, and refused a value for
     /// which there was a place a moment later: a store of 64 large items held 62, if the thread that
-    /// compacts was interrupted at that moment.
+    /// compacts was interrupted at that moment. A policy that has nothing to evict did not wait at all.
     #[test]
     fn memory_in_other_hands_is_waited_for() {
-        let engine = Engine::create(EngineOptions { max_bytes: 1 << 30, ..Default::default() })
-            .expect("an arena");
+        for policy in [Policy::NoEviction, Policy::VolatileLru, Policy::VolatileTtl] {
+            wait_for_other_hands(policy);
+        }
+    }
+
+    fn wait_for_other_hands(policy: Policy) {
+        let options = EngineOptions { max_bytes: 1 << 30, policy, ..Default::default() };
+        let engine = Engine::create(options).expect("an arena");
         engine.set_max_memory(66 << 20);
         let session = engine.session().expect("a slot");
         let name = |number: u32| format!("key {number}");
@@ -288,5 +305,26 @@ mod tests {
             });
             assert_eq!(session.make_room(BYTES, NOW), Ok(()));
         });
+    }
+
+    /// Who empties an extent lets a page in it serve again that another is emptying, and that one took
+    /// the page for empty.
+    #[test]
+    fn a_page_that_another_lets_serve_again_is_not_free() {
+        let engine = Engine::create(EngineOptions::default()).expect("an arena");
+        let session = engine.session().expect("a slot");
+        for number in 0..2000 {
+            let name = number.to_string();
+            let key = engine.key(name.as_bytes());
+            let put = Put::plain(Value::Bytes(&[7; 500]));
+            session.write(DB, &key, NOW).put(DB, &key, &put).expect("memory");
+        }
+        let allocator = engine.allocator();
+        let page = allocator.emptiest_page(510).expect("one");
+        let (page, extent) = (Drain::Page(page), Drain::Extent(page / 32));
+        assert!(allocator.begin_drain(page));
+        assert!(allocator.begin_drain(extent));
+        assert!(!allocator.end_drain(extent), "nothing was moved");
+        assert!(!allocator.end_drain(page), "nothing was moved");
     }
 }
