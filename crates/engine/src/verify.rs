@@ -1,7 +1,7 @@
 //! The invariants of the index, by number. `verify` walks the arena and checks each of them.
 //!
-//! * X1 a directory's entries name segments of its root and shard; a segment of depth d fills
-//!   exactly the 2^(D-d) entries that its prefix covers
+//! * X1 a directory's entries name segments of its root and shard; a segment of `count` entries of a
+//!   directory with d doublings fills exactly the count * 2^(D-d) that follow its first
 //! * X2 an item lies where its hash says: shard, segment, and home line or that line's stash line,
 //!   under the hash's tag
 //! * X3 no block is referenced twice, and no key is present twice

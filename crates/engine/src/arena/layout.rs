@@ -104,8 +104,8 @@ pub struct Layout {
     pub bitmaps_at: u64,
     pub journal_at: u64,
     pub data_at: u64,
-    /// The whole mapping. Every reference below this can be loaded from: all of it is mapped, and
-    /// what was never committed reads as zero. So one compare with it bounds a wild reference.
+    /// The memory file. What was never committed of it reads as zero, and so does all that a reference can
+    /// name behind it: nothing is compared with this when memory is read (decision 18).
     pub len: u64,
 }
 
