@@ -38,11 +38,11 @@ fn every_experiment_of_a_study_has_a_run_that_is_kept() {
 }
 
 #[test]
-fn the_page_on_performance_is_what_the_kept_runs_make() {
-    let text = document("docs/performance.md");
+fn the_page_on_experiments_is_what_the_kept_runs_make() {
+    let text = document("docs/experiments.md");
     let made = markdown::put(&text, &markdown::summary(&kept())).unwrap();
-    let command = "dolium lab report lab/results --into docs/performance.md";
-    assert!(text == made, "docs/performance.md is not what the runs say: {command}");
+    let command = "dolium lab report lab/results --into docs/experiments.md";
+    assert!(text == made, "docs/experiments.md is not what the runs say: {command}");
 }
 
 #[test]
