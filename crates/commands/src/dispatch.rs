@@ -17,6 +17,7 @@ use crate::limits::UNKNOWN_ARGUMENTS_PREVIEW_BYTES;
 use crate::redis::again;
 use crate::redis::error::{CommandError, quoted};
 use crate::redis::exec;
+use crate::redis::keeping;
 use crate::redis::room::Room;
 use crate::redis::row::{Call, Row, flag};
 use crate::redis::string::read;
@@ -176,7 +177,12 @@ pub(crate) fn call(ctx: &mut Context<'_>, call: &Call<'_>) {
     let start = ctx.out.len();
     // GET is most of what a store does, and short enough for a call through a pointer, with all
     // that is passed along in memory, to be a good part of it.
-    let outcome = if call.row.id == GET { read::get(ctx, call) } else { (call.row.run)(ctx, call) };
+    let outcome = if call.row.id == GET {
+        read::get(ctx, call)
+    } else {
+        let _kept = keeping::keep(ctx, call);
+        (call.row.run)(ctx, call)
+    };
     if let Err(error) = outcome {
         fail(ctx, call, start, error);
     }
@@ -187,6 +193,7 @@ const GET: u16 = table::id_of("get");
 /// A command that was only too late for the room made for it runs again; any other error is its reply.
 #[cold]
 fn fail(ctx: &mut Context<'_>, call: &Call<'_>, start: usize, error: CommandError) {
+    let _kept = keeping::keep(ctx, call);
     if let Err(error) = again::run_again(ctx, call, start, error) {
         refuse(ctx, start, &error);
     }
@@ -292,7 +299,10 @@ fn queue(ctx: &mut Context<'_>, prepared: &Prepared, row: &'static Row, args: &A
     };
     let mut room = Room::default();
     room.add(items, bytes);
-    if stores && let Err(full) = ctx.session.make_room(room.bytes(), ctx.now) {
+    let kept = keeping::keep_of_queued(ctx, row, args);
+    let has_room = if stores { ctx.session.make_room(room.bytes(), ctx.now) } else { Ok(()) };
+    drop(kept);
+    if let Err(full) = has_room {
         ctx.client.transaction.broken = true;
         let start = ctx.out.len();
         return refuse(ctx, start, &full.into());

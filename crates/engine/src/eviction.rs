@@ -69,6 +69,21 @@ pub(crate) struct Evicted {
     pub met_busy: Option<usize>,
 }
 
+/// Keys that are kept, see [`Session::keep`].
+#[derive(Debug)]
+#[must_use]
+pub struct Kept<'s> {
+    session: &'s Session,
+    before: usize,
+}
+
+impl Drop for Kept<'_> {
+    #[inline]
+    fn drop(&mut self) {
+        self.session.kept.borrow_mut().truncate(self.before);
+    }
+}
+
 impl Session {
     /// Evicts up to `items` items somewhere. Takes no lock that it would have to wait for.
     pub(crate) fn evict(&self, items: usize, now: Millis) -> Evicted {
@@ -243,14 +258,24 @@ impl Session {
         evicted
     }
 
-    /// From now on this key is not evicted by this session.
-    pub(crate) fn keep(&self, key: Option<(Db, u64)>) {
-        self.kept.set(key);
+    /// These keys do not go for room that this session makes until the answer is dropped: it is made for a
+    /// change of theirs, by a command that would then find nothing, and make them anew.
+    pub fn keep(&self, keys: impl IntoIterator<Item = (Db, u64)>) -> Kept<'_> {
+        let mut kept = self.kept.borrow_mut();
+        let before = kept.len();
+        kept.extend(keys);
+        Kept { session: self, before }
     }
 
-    /// Whether it is that key's item. Its hash is only asked for where there is one.
+    /// Whether it is such a key's item. Its hash is only asked for where there is one.
     pub(crate) fn is_kept(&self, root: u32, hash: impl FnOnce() -> u64) -> bool {
-        self.kept.get().is_some_and(|(db, kept)| self.view().root_of(db) == root && hash() == kept)
+        let kept = self.kept.borrow();
+        let is_here = |db: Db| self.view().root_of(db) == root;
+        if !kept.iter().any(|(db, _)| is_here(*db)) {
+            return false;
+        }
+        let hash = hash();
+        kept.iter().any(|(db, kept)| *kept == hash && is_here(*db))
     }
 
     fn hash_in(&self, segment: Segment<'_>, line: usize, slot: usize) -> u64 {

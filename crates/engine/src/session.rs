@@ -34,8 +34,8 @@ pub struct Session {
     in_transaction: Cell<bool>,
     eviction_turn: Cell<usize>,
     eviction_toss: Cell<usize>,
-    /// What is not to be evicted while room is made for its sake.
-    pub(crate) kept: Cell<Option<(Db, u64)>>,
+    /// Keys that do not go for the room that is made for a change of theirs.
+    pub(crate) kept: RefCell<Vec<(Db, u64)>>,
     typical_bytes: TypicalBytes,
     /// The value that has been received for the item that is about to be stored.
     offered: RefCell<Option<Incoming>>,
@@ -56,7 +56,7 @@ impl Session {
             in_transaction: Cell::new(false),
             eviction_turn: Cell::new(0),
             eviction_toss: Cell::new(0),
-            kept: Cell::new(None),
+            kept: RefCell::default(),
             typical_bytes: TypicalBytes::default(),
             offered: RefCell::new(None),
             hazard_slots: Slots::default(),

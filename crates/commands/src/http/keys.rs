@@ -212,7 +212,10 @@ fn put(context: &mut HttpContext<'_>, request: &Request<'_>, db: Db, name: &[u8]
     let mut tries = 0;
     let stored = loop {
         tries += 1;
-        let room = session.make_room(name.len() + value.len(), now);
+        let room = match condition.is_none() {
+            true => session.make_room(name.len() + value.len(), now),
+            false => session.make_room_beside(db, &key, name.len() + value.len(), now),
+        };
         let mut guard = session.write(db, &key, now);
         if !condition.is_none() && !condition.holds(guard.find(db, &key).map(|found| found.unique))
         {

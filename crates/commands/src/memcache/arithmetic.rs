@@ -75,7 +75,8 @@ pub(super) fn text(
 /// Makes room for a number, before its lock is taken.
 pub(super) fn make_room(context: &McContext<'_>, name: &Key<'_>) {
     // Without room the put says so.
-    let _ = context.session.make_room(name.bytes().len() + NUMBER_DIGITS, context.now);
+    let bytes = name.bytes().len() + NUMBER_DIGITS;
+    let _ = context.session.make_room_beside(context.db, name, bytes, context.now);
 }
 
 /// There was nothing to count. Where the item is made instead, Memcached calls it no miss.

@@ -146,7 +146,12 @@ fn store_unwatched(
         _ => 0,
     };
     let bytes = key.len() + old + data.len();
-    let mut room = session.make_room(bytes, now);
+    // What goes by the item that is there finds it: that does not go for the new one.
+    let make_room = || match order.mode {
+        Mode::Set if order.cas == 0 => session.make_room(bytes, now),
+        _ => session.make_room_beside(db, &name, bytes, now),
+    };
+    let mut room = make_room();
     let mut guard = session.write(db, &name, now);
     let mut tries = 0;
     let stored = loop {
@@ -167,7 +172,7 @@ fn store_unwatched(
         }
         // Between the making of room and the lock another thread has taken it.
         drop(guard);
-        room = session.make_room(bytes, now);
+        room = make_room();
         guard = session.write(db, &name, now);
     };
     let error = match stored {

@@ -16,6 +16,7 @@ use crate::dispatch;
 use crate::host::Executed;
 use crate::redis::error::CommandError;
 use crate::redis::growth;
+use crate::redis::keeping::keep_of_queue;
 use crate::redis::number;
 use crate::redis::row::{Call, Outcome, Row, flag};
 use crate::redis::transaction::{Queued, forget};
@@ -31,6 +32,7 @@ pub fn exec(ctx: &mut Context<'_>, _: &Call<'_>) -> Outcome {
         let line = "EXECABORT Transaction discarded because of previous errors.";
         return Err(CommandError::Coded(line));
     }
+    let kept = keep_of_queue(ctx);
     growth::make_room(ctx);
     let room = ctx.client.transaction.room.bytes();
     if room > 0 && ctx.session.make_room(room, ctx.now).is_err() {
@@ -39,6 +41,7 @@ pub fn exec(ctx: &mut Context<'_>, _: &Call<'_>) -> Outcome {
                     OOM command not allowed when used memory > 'maxmemory'.";
         return Err(CommandError::Coded(line));
     }
+    drop(kept);
     let keys = keys_of(ctx);
     let thread = ctx.host.thread_of(ctx.client);
     match keys {

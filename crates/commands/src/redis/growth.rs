@@ -1,4 +1,5 @@
-//! Room for the lists and sets that queued commands add to and that have to be made anew for it.
+//! Room for the values that queued commands store another copy of: strings that they change, keys that they
+//! rename, and the lists and sets that they add to and that have to be made anew for it.
 //!
 //! ```text
 //!   RPUSH l x    the list has room: a few bytes    it has none: all of it, half as much again to spare
@@ -7,7 +8,7 @@
 //! counted, a push in a transaction would be refused for as long as its list has no room to spare, in a
 //! store full of what could go. Nothing is refused here: a command that finds no memory says so itself.
 
-use crate::context::Context;
+use crate::context::{Context, rewritten_bytes};
 use crate::packed::entry::entry_bytes;
 use crate::packed::list::{self, End, List};
 use crate::packed::set::Set;
@@ -50,6 +51,7 @@ impl Brought {
 pub fn make_room(ctx: &Context<'_>) {
     let mut room = ctx.client.transaction.room;
     let mut grown: HashMap<(Db, u64), (Key<'_>, Brought)> = HashMap::new();
+    let mut copied: HashMap<(Db, u64), Key<'_>> = HashMap::new();
     let mut results = Results::default();
     let mut db = ctx.db();
     for queued in &ctx.client.transaction.queued {
@@ -57,6 +59,10 @@ pub fn make_room(ctx: &Context<'_>) {
         let Some(row) = queued.prepared.row() else { continue };
         if row.name == "select" {
             db = number::database(args.arg(1), ctx.session.engine().databases()).unwrap_or(db);
+        }
+        if copies_the_value(row.name) {
+            let key = ctx.key(args.arg(usize::from(row.keys.first)));
+            copied.insert((db, key.hash()), key);
         }
         if !matches!(row.group, Group::List | Group::Set) || !row.has(flag::WRITE) {
             continue;
@@ -71,10 +77,37 @@ pub fn make_room(ctx: &Context<'_>) {
     for ((db, _), (key, brought)) in &grown {
         add_if_made_anew(ctx, *db, key, brought, &mut room);
     }
+    for ((db, _), key) in &copied {
+        if let Some(found) = ctx.session.peek(*db, key, ctx.now) {
+            room.add(1, rewritten_bytes(key, &found));
+        }
+    }
     results.add_to(ctx, &mut room);
     if room != ctx.client.transaction.room {
         let _ = ctx.session.make_room(room.bytes(), ctx.now);
     }
+}
+
+/// Whether a command stores another copy of what its first key holds: changed, in another place, or with a time
+/// to live or a number that it had not.
+fn copies_the_value(name: &str) -> bool {
+    matches!(
+        name,
+        "append"
+            | "setrange"
+            | "setbit"
+            | "rename"
+            | "renamenx"
+            | "move"
+            | "copy"
+            | "expire"
+            | "pexpire"
+            | "expireat"
+            | "pexpireat"
+            | "getex"
+            | "dolium|cas"
+            | "dolium|setflags"
+    )
 }
 
 /// The key that a command adds to, and what it brings.

@@ -7,6 +7,7 @@ mod expiry;
 pub mod glob;
 mod growth;
 mod help;
+pub(crate) mod keeping;
 mod long_double;
 pub mod number;
 mod results;

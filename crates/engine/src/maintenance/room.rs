@@ -62,10 +62,8 @@ impl Session {
         if self.has_ample_room(bytes) {
             return Ok(());
         }
-        self.keep(Some((db, key.hash())));
-        let outcome = self.make_room_slowly(bytes, now);
-        self.keep(None);
-        outcome
+        let _kept = self.keep([(db, key.hash())]);
+        self.make_room_slowly(bytes, now)
     }
 
     /// Whether nothing must go for so many bytes.

@@ -37,7 +37,7 @@ fn move_value(
 ) -> Result<bool, CommandError> {
     let db = ctx.db();
     let (from, to) = ((db, call.key()), (db, ctx.key(call.args.arg(2))));
-    let (mut guard, found) = lock(ctx, from, to)?;
+    let (mut guard, found) = lock(ctx, from, to, false)?;
     let found = found.ok_or(CommandError::NoSuchKey)?;
     if from.1.bytes() == to.1.bytes() {
         return Ok(existing == Existing::Replaced);
@@ -57,7 +57,7 @@ pub fn move_key(ctx: &mut Context<'_>, call: &Call<'_>) -> Outcome {
         return Err(CommandError::SameObject);
     }
     let (from, to) = ((ctx.db(), call.key()), (target, call.key()));
-    let (mut guard, found) = lock(ctx, from, to)?;
+    let (mut guard, found) = lock(ctx, from, to, false)?;
     let moved = match found {
         Some(found) if guard.find(to.0, &to.1).is_none() => {
             transfer(&mut guard, from, to, &found, [Event::MoveFrom, Event::MoveTo])?;
@@ -93,7 +93,7 @@ pub fn copy(ctx: &mut Context<'_>, call: &Call<'_>) -> Outcome {
     if from.0 == to.0 && from.1.bytes() == to.1.bytes() {
         return Err(CommandError::SameObject);
     }
-    let (mut guard, found) = lock(ctx, from, to)?;
+    let (mut guard, found) = lock(ctx, from, to, true)?;
     ctx.session.count_look(found.is_some());
     let copied = match found {
         Some(found) if replace || guard.find(to.0, &to.1).is_none() => {
@@ -122,9 +122,15 @@ fn lock<'s>(
     ctx: &Context<'s>,
     from: Place<'_>,
     to: Place<'_>,
+    stays: bool,
 ) -> Result<(Guard<'s>, Option<Found>), CommandError> {
     let len = ctx.session.peek(from.0, &from.1, ctx.now).map_or(0, |found| found.len);
-    ctx.make_room(to.1.bytes().len() + len)?;
+    let room = ctx.make_room(to.1.bytes().len() + len);
+    // What leaves its place needs no more memory than it has. Both blocks are there at the same time for a
+    // moment: if there is none at all, the put says so.
+    if stays {
+        room?;
+    }
     let places = [(from.0, from.1.hash()), (to.0, to.1.hash())];
     let mut guard = ctx.session.write_many(&places, ctx.now);
     let found = guard.find(from.0, &from.1);

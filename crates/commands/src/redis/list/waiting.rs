@@ -66,6 +66,7 @@ pub(super) fn attempt(
         }
         Wanted::Move { from, to, target } => {
             let target = session.engine().key(target);
+            let _kept = session.keep([(db, key.hash()), (db, target.hash())]);
             let moved = pass_on(tries, db, (&key, *from), (&target, *to))?;
             let Some(element) = moved else { return Ok(false) };
             host.list_grew(db, target.bytes());

@@ -39,6 +39,11 @@ impl<'a> SetOptions<'a> {
         }
         Ok(options)
     }
+
+    /// Whether it matters what the key holds, which is then not to go for the new value.
+    fn goes_by_the_old(&self) -> bool {
+        self.get || self.exists.is_some() || self.expiry.keeper
+    }
 }
 
 pub fn set(ctx: &mut Context<'_>, call: &Call<'_>) -> Outcome {
@@ -64,7 +69,12 @@ pub fn set(ctx: &mut Context<'_>, call: &Call<'_>) -> Outcome {
         None if options.expiry.keeper => (Deadline::Keep, Event::Set),
         None => (Deadline::Never, Event::Set),
     };
-    ctx.make_room(key.bytes().len() + text.len())?;
+    let room = key.bytes().len() + text.len();
+    if options.goes_by_the_old() {
+        ctx.make_room_beside(&key, room)?
+    } else {
+        ctx.make_room(room)?
+    }
     let db = ctx.db();
     let mut guard = ctx.session.write(db, &key, ctx.now);
     let exists = if options.get {
