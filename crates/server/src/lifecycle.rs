@@ -46,7 +46,7 @@ impl fmt::Display for StartFailure {
             StartFailure::Config(failure) => failure.fmt(f),
             StartFailure::Door(failure) => failure.fmt(f),
             StartFailure::Engine(error) => {
-                write!(f, "the arena could not be made: {error}. A smaller one: --maxmemory 1gb")
+                write!(f, "the arena could not be made: {error}")
             }
             StartFailure::Tls(sentence) => f.write_str(sentence),
             StartFailure::NoDoor => f.write_str(

@@ -80,6 +80,8 @@ pub struct ArenaOptions {
 pub enum ArenaError {
     /// A step of creating or opening the arena that the system refused.
     System { step: &'static str, error: io::Error },
+    /// The system does not let the process have so many addresses, be they ever used or not.
+    AddressSpace { bytes: u64, error: io::Error },
     /// The descriptor is not an arena that this build can read.
     Foreign(&'static str),
 }
@@ -88,6 +90,12 @@ impl fmt::Display for ArenaError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             ArenaError::System { step, error } => write!(f, "cannot {step}: {error}"),
+            ArenaError::AddressSpace { bytes, error } => write!(
+                f,
+                "cannot reserve {} GiB of address space, which is no memory and needed however small \
+                 the store is: {error}. Raise ulimit -v, or of a unit of systemd LimitAS=",
+                bytes.div_ceil(1 << 30)
+            ),
             ArenaError::Foreign(why) => f.write_str(why),
         }
     }
@@ -98,7 +106,8 @@ impl std::error::Error for ArenaError {}
 impl From<ArenaError> for io::Error {
     fn from(error: ArenaError) -> Self {
         match error {
-            ArenaError::System { error: ref source, .. } => {
+            ArenaError::System { error: ref source, .. }
+            | ArenaError::AddressSpace { error: ref source, .. } => {
                 io::Error::new(source.kind(), error.to_string())
             }
             ArenaError::Foreign(why) => io::Error::new(io::ErrorKind::InvalidData, why),
@@ -108,6 +117,15 @@ impl From<ArenaError> for io::Error {
 
 fn step<T, E: Into<io::Error>>(step: &'static str, outcome: Result<T, E>) -> Result<T, ArenaError> {
     outcome.map_err(|error| ArenaError::System { step, error: error.into() })
+}
+
+fn mapped<T>(outcome: io::Result<T>) -> Result<T, ArenaError> {
+    match outcome {
+        Err(error) if error.kind() == io::ErrorKind::OutOfMemory => {
+            Err(ArenaError::AddressSpace { bytes: layout::REACH + layout::RUN_MAX, error })
+        }
+        outcome => step("map the arena", outcome),
+    }
 }
 
 /// An arena that this process may write to.
@@ -132,10 +150,7 @@ impl Arena {
     pub fn create(options: &ArenaOptions) -> Result<Arena, ArenaError> {
         let layout = Layout::new(options.max_bytes, options.journal_bytes);
         let fd = step("create the arena's memory file", map::create_file(layout.len))?;
-        let mapping = step(
-            "map the arena (is there address space for its maximum?)",
-            map::Mapping::new(fd.as_fd(), layout.len as usize, true),
-        )?;
+        let mapping = mapped(map::Mapping::new(fd.as_fd(), layout.len as usize, true))?;
         // SAFETY: the mapping reserves all that words can reach, is aligned to 2 MiB, and lives in
         // the same `Arena` as the words.
         let words = unsafe { Words::new(mapping.base(), layout) };

@@ -6,7 +6,7 @@
 use super::header as h;
 use super::layout::{LAYOUT_HASH, LAYOUT_VERSION, Layout};
 use super::words::Words;
-use super::{ArenaError, map, step};
+use super::{ArenaError, map, mapped, step};
 use crate::limits::ARENA_BYTES_MAX;
 use crate::sync::atomics::{Ordering, fence};
 use std::ops::Deref;
@@ -43,7 +43,7 @@ impl ArenaView {
                 "this file could shrink while it is read, so it is not attached to",
             ));
         }
-        let mapping = step("map the arena", map::Mapping::new(fd.as_fd(), size as usize, false))?;
+        let mapping = mapped(map::Mapping::new(fd.as_fd(), size as usize, false))?;
         // The header's length is compared with the file's below, before any word beyond the
         // smallest arena is used; until then the words span the smallest arena only.
         // SAFETY: the mapping reserves all that words can reach and lives as long as these.
