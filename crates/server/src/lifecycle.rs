@@ -13,6 +13,7 @@ use crate::process;
 use crate::reactor::Reactor;
 use crate::server::{Server, random_bytes};
 use crate::tls::{self, Tls};
+use dolium_engine::arena::layout;
 use dolium_engine::{Engine, EngineOptions, Policy, limits as engine_limits};
 use pidfile::Pidfile;
 use std::fmt;
@@ -33,6 +34,12 @@ pub enum StartFailure {
     Config(ConfigFailure),
     Door(DoorFailure),
     Engine(dolium_engine::CreateError),
+    /// `maxmemory` is less than the threads take before there is any data.
+    Memory {
+        given: u64,
+        threads: usize,
+        least: u64,
+    },
     Sessions,
     Tls(String),
     /// Nobody could come in.
@@ -48,11 +55,22 @@ impl fmt::Display for StartFailure {
             StartFailure::Engine(error) => {
                 write!(f, "the arena could not be made: {error}")
             }
+            StartFailure::Memory { given, threads, least } => {
+                let plural = if *threads == 1 { "" } else { "s" };
+                write!(
+                    f,
+                    "'maxmemory': {given} bytes are too few for {threads} thread{plural}: {least} is \
+                     the least, and no data fits into that. Without a unit it counts bytes: 100mb is a \
+                     hundred megabytes"
+                )
+            }
             StartFailure::Tls(sentence) => f.write_str(sentence),
             StartFailure::NoDoor => f.write_str(
                 "no door is open: give it a --port, a --unixsocket or an --attach-socket",
             ),
-            StartFailure::Sessions => write!(f, "too many threads: use --threads with fewer"),
+            StartFailure::Sessions => {
+                f.write_str("there is no memory for the threads: use fewer with --threads")
+            }
             StartFailure::Io(what, error) => write!(f, "{what}: {error}"),
         }
     }
@@ -102,6 +120,7 @@ impl Running {
             0 => cores.len().min(THREADS_MAX),
             n => n as usize,
         };
+        check_memory(&config, threads)?;
         fit_clients(&config, threads);
         let backlog = config.number("tcp-backlog") as i32;
         let (mut datagrams, mut listening) = (Vec::new(), Vec::new());
@@ -273,6 +292,18 @@ impl Running {
             Address::Tcp(address) if *d == door => Some(*address),
             _ => None,
         })
+    }
+}
+
+/// Refuses a limit under which no thread could begin. (Memcached's adds what its threads take.)
+fn check_memory(config: &Config, threads: usize) -> Result<(), StartFailure> {
+    let given = config.number("maxmemory").max(0) as u64;
+    // One more is upkeep's.
+    let least = layout::SHARDS_AT + (threads as u64 + 1) * layout::SESSION_BYTES;
+    match given {
+        0 => Ok(()),
+        given if given >= least || config.memcached.is_some() => Ok(()),
+        given => Err(StartFailure::Memory { given, threads, least }),
     }
 }
 

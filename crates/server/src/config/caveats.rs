@@ -2,6 +2,9 @@
 
 use super::Config;
 
+/// Who asks for less has probably left out the unit.
+const SURELY_MEANT: u64 = 1 << 20;
+
 /// Warns of values that somebody may rely on in vain. `names`: the directives that were set.
 /// `arena_bytes`: the most that the store's memory reaches.
 pub fn warn(config: &Config, names: &[&str], arena_bytes: u64) {
@@ -9,6 +12,13 @@ pub fn warn(config: &Config, names: &[&str], arena_bytes: u64) {
         tracing::warn!("'save' is kept, but nothing is saved: data lives as long as the server");
     }
     let maxmemory = config.number("maxmemory").max(0) as u64;
+    if names.contains(&"maxmemory") && (1..SURELY_MEANT).contains(&maxmemory) {
+        tracing::warn!(
+            maxmemory,
+            "'maxmemory' is less than a megabyte: without a unit it counts bytes, 100mb is a hundred \
+             megabytes"
+        );
+    }
     if names.contains(&"maxmemory") && maxmemory > arena_bytes {
         tracing::warn!(
             maxmemory,
