@@ -318,7 +318,8 @@ fn fit_clients(config: &Config, threads: usize) {
         tracing::warn!(
             wanted,
             fits,
-            "maxclients is lowered: the system allows this process {limit} descriptors"
+            "maxclients is lowered: the system allows this process {limit} descriptors (ulimit -n; \
+             of a unit of systemd LimitNOFILE=)"
         );
         config.store("maxclients", fits.to_string());
     }
