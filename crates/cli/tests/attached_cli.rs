@@ -123,6 +123,24 @@ fn what_has_not_one_reply_is_refused_by_either_way() {
     }
 }
 
+/// Commands of the time before somebody looked were counted as the first second's: attaching wakes the
+/// threads, which only then publish what they have done.
+#[test]
+fn tops_first_rates_are_of_its_first_second() {
+    let port = dolium_lab::stores::free_port().unwrap().to_string();
+    let served = Served::start(&["--port", &port]);
+    let mut socket = dolium_attach::Socket::tcp(format!("127.0.0.1:{port}")).unwrap();
+    for _ in 0..2000 {
+        socket.execute(&[b"PING"]).unwrap();
+    }
+    drop(socket);
+    let page = out(&served.dolium(&["top", "--count", "1"]));
+    let commands = page.lines().find(|line| line.starts_with("commands")).unwrap();
+    let columns: Vec<f64> =
+        commands.split_whitespace().skip(1).filter_map(|word| word.parse().ok()).collect();
+    assert!(columns[0] < 100.0 && columns[1] >= 2000.0, "{page}");
+}
+
 /// They were shown in the help of both, taken, and without any effect.
 #[test]
 fn who_only_looks_at_the_memory_takes_no_database_and_no_server() {

@@ -30,6 +30,11 @@ fn seconds(text: &str) -> Result<Duration, String> {
     Ok(Duration::from_secs_f64(seconds.clamp(0.1, 3600.0)))
 }
 
+/// In this time after somebody has attached, every thread of the server has published its sums: once a
+/// second, while there are clients. Before, while nobody was there, it may have published nothing for
+/// long, and what it did then would be taken for the work of the first second.
+const PUBLISHED_WITHIN: Duration = Duration::from_millis(1200);
+
 struct Look {
     at: Instant,
     counters: Counters,
@@ -47,31 +52,48 @@ pub fn run(arguments: &Arguments) -> ExitCode {
         Ok(store) => store,
         Err(error) => return fail(&error.to_string()),
     };
+    match watch(&store, arguments) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(text) => fail(&text),
+    }
+}
+
+fn watch(store: &Store, arguments: &Arguments) -> Result<(), String> {
     let clears = wants_colour() && arguments.count != Some(1);
-    let mut before = Look::at(&store);
-    let mut left = arguments.count.unwrap_or(u64::MAX);
-    while left > 0 {
-        left -= 1;
-        std::thread::sleep(arguments.interval);
-        let now = Look::at(&store);
-        let mut page = page(&store, &before, &now);
+    let show = |mut page: String| {
         if clears {
             // Home, the page, and nothing below it: no flicker as with a cleared screen.
             page = format!("\x1b[H{}\x1b[J", page.replace('\n', "\x1b[K\n"));
         }
-        match output::write(page.as_bytes()) {
-            Ok(Reader::Listens) => {}
-            Ok(Reader::HasGone) => break,
-            Err(text) => return fail(&text),
+        output::write(page.as_bytes())
+    };
+    // Somebody waits before the screen, where the next page takes the place of this one.
+    if clears && show(page(store, None, &Look::at(store)))? == Reader::HasGone {
+        return Ok(());
+    }
+    std::thread::sleep(PUBLISHED_WITHIN);
+    let mut before = Look::at(store);
+    let mut left = arguments.count.unwrap_or(u64::MAX);
+    while left > 0 {
+        left -= 1;
+        std::thread::sleep(arguments.interval);
+        let now = Look::at(store);
+        if show(page(store, Some(&before), &now))? == Reader::HasGone {
+            break;
         }
         before = now;
     }
-    ExitCode::SUCCESS
+    Ok(())
 }
 
-fn page(store: &Store, before: &Look, now: &Look) -> String {
-    let seconds = now.at.duration_since(before.at).as_secs_f64();
-    let rate = |new: u64, old: u64| amount(new.saturating_sub(old) as f64 / seconds);
+/// Without a look before this one there are sums, and no rates.
+fn page(store: &Store, before: Option<&Look>, now: &Look) -> String {
+    let seconds = before.map(|before| now.at.duration_since(before.at).as_secs_f64());
+    let rate = |new: u64, old: u64| match seconds {
+        Some(seconds) => amount(new.saturating_sub(old) as f64 / seconds),
+        None => "–".into(),
+    };
+    let before = before.unwrap_or(now);
     let mut page = String::new();
     let pid = match store.server_pid() {
         Some(pid) if store.is_served() => format!("  server {pid}"),
