@@ -1,6 +1,7 @@
 //! `dolium get`, `set`, `exec`, `top` and `check`: attach to a server's memory and do it.
 
 pub mod check;
+mod sent;
 mod show;
 pub mod top;
 
@@ -62,11 +63,16 @@ pub struct SetArguments {
     target: Target,
 }
 
+const WHERE_OPTIONS_STAND: &str = "\
+Options stand before the command; what stands behind it is sent:
+  dolium exec -n 3 DEL greeting";
+
 #[derive(Args, Debug)]
+#[command(after_help = WHERE_OPTIONS_STAND)]
 pub struct ExecArguments {
     #[command(flatten)]
     target: Target,
-    /// The command and its arguments: dolium exec INCR visits
+    /// The command and its arguments, behind all options: dolium exec INCR visits
     #[arg(value_names = ["COMMAND", "ARGUMENT"], required = true, trailing_var_arg = true)]
     #[arg(allow_hyphen_values = true)]
     words: Vec<OsString>,
@@ -203,6 +209,15 @@ pub fn set(arguments: &SetArguments) -> ExitCode {
 /// `dolium exec COMMAND ...`: any command, its reply as redis-cli shows it.
 pub fn exec(arguments: &ExecArguments) -> ExitCode {
     let words: Vec<&[u8]> = arguments.words.iter().map(|word| word.as_bytes()).collect();
+    if let Some(text) = sent::of_the_connection_alone(&words) {
+        return fail(&text);
+    }
+    if let Some(option) = sent::option_behind(&words) {
+        note(format_args!(
+            "note: {option} stands behind the command and is sent with it; as an option of dolium exec \
+             it would stand before the command"
+        ));
+    }
     answer(arguments.target.execute(&words))
 }
 

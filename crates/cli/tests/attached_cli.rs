@@ -141,6 +141,41 @@ fn tops_first_rates_are_of_its_first_second() {
     assert!(columns[0] < 100.0 && columns[1] >= 2000.0, "{page}");
 }
 
+/// MULTI was answered with OK, and the commands that followed were no part of anything.
+#[test]
+fn what_would_be_over_with_its_reply_is_not_sent() {
+    let served = Served::start(&[]);
+    for (words, reason) in [
+        (
+            &["multi"][..],
+            "dolium: MULTI lasts as long as its connection, which ends here: redis-cli",
+        ),
+        (
+            &["SELECT", "3"],
+            "dolium: SELECT lasts as long as its connection, which ends here: -n NUMBER",
+        ),
+        (&["CLIENT", "setname", "me"], "dolium: CLIENT SETNAME lasts as long as its connection"),
+    ] {
+        let refused = served.dolium(&[&["exec"], words].concat());
+        assert_eq!(refused.status.code(), Some(1), "{words:?}");
+        assert!(err(&refused).starts_with(reason), "{}", err(&refused));
+    }
+}
+
+/// `exec DEL greeting -n 3` deleted the key of database 0, in silence.
+#[test]
+fn an_option_behind_the_command_is_sent_and_told_of() {
+    let served = Served::start(&[]);
+    for db in ["0", "3"] {
+        served.dolium(&["set", "-n", db, "greeting", "salve"]);
+    }
+    let deleted = served.dolium(&["exec", "DEL", "greeting", "-n", "3"]);
+    assert_eq!(out(&deleted), "(integer) 1\n");
+    assert!(err(&deleted).starts_with("note: -n stands behind the command"), "{}", err(&deleted));
+    let deleted = served.dolium(&["exec", "-n", "3", "DEL", "greeting"]);
+    assert_eq!((out(&deleted).as_str(), err(&deleted).as_str()), ("(integer) 1\n", ""));
+}
+
 /// They were shown in the help of both, taken, and without any effect.
 #[test]
 fn who_only_looks_at_the_memory_takes_no_database_and_no_server() {
