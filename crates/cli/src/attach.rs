@@ -40,7 +40,7 @@ struct Target {
     db: u16,
     /// Whom to ask if nobody listens at the attach socket; without it 127.0.0.1:6379, or nobody if
     /// --attach-socket says whose memory it is to be
-    #[arg(long, value_name = "HOST:PORT")]
+    #[arg(long, value_name = "HOST:PORT", value_parser = host_and_port)]
     server: Option<String>,
 }
 
@@ -76,6 +76,15 @@ pub struct ExecArguments {
     #[arg(value_names = ["COMMAND", "ARGUMENT"], required = true, trailing_var_arg = true)]
     #[arg(allow_hyphen_values = true)]
     words: Vec<OsString>,
+}
+
+/// Has it the form of a place that can be asked? Whether somebody is there is seen when it is.
+fn host_and_port(text: &str) -> Result<String, String> {
+    let is_port = |port: &str| port.parse::<u16>().is_ok_and(|port| port != 0);
+    match text.rsplit_once(':') {
+        Some((host, port)) if !host.is_empty() && is_port(port) => Ok(text.into()),
+        _ => Err(format!("a host and a port are needed, such as {USUAL_SERVER}")),
+    }
 }
 
 impl Place {

@@ -176,6 +176,17 @@ fn an_option_behind_the_command_is_sent_and_told_of() {
     assert_eq!((out(&deleted).as_str(), err(&deleted).as_str()), ("(integer) 1\n", ""));
 }
 
+/// `foo` was said not to answer, and had not been asked.
+#[test]
+fn a_server_to_ask_has_a_host_and_a_port() {
+    for place in ["foo", "foo:", ":6379", "foo:0", "foo:70000"] {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_dolium"));
+        let refused = command.args(["get", "k", "--server", place]).output().unwrap();
+        assert_eq!(refused.status.code(), Some(2), "{place}");
+        assert!(err(&refused).contains("such as 127.0.0.1:6379"), "{}", err(&refused));
+    }
+}
+
 /// They were shown in the help of both, taken, and without any effect.
 #[test]
 fn who_only_looks_at_the_memory_takes_no_database_and_no_server() {
