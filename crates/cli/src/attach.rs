@@ -109,7 +109,10 @@ impl Target {
             Err(why) => return self.ask_instead(&why, words),
         };
         log_in(|words| store.execute(words).map_err(|error| error.to_string()))?;
-        last_word(words, store.execute(words)).map_err(|error| error.to_string())
+        last_word(words, store.execute(words)).map_err(|error| match error {
+            Error::Command(text) => reason(text.as_bytes()),
+            error => error.to_string(),
+        })
     }
 
     /// The second best, over the socket, if nobody is there to attach to. Whoever is there and says no, or
@@ -178,7 +181,21 @@ fn log_in(ask: impl FnOnce(&[&[u8]]) -> Result<Value, String>) -> Result<(), Str
 
 /// A reply that is an error, as the reason that it gives.
 fn refused(reply: &Value) -> Result<(), String> {
-    reply.as_error().map_or(Ok(()), |text| Err(String::from_utf8_lossy(text).into_owned()))
+    reply.as_error().map_or(Ok(()), |text| Err(reason(text)))
+}
+
+fn reason(text: &[u8]) -> String {
+    let said = String::from_utf8_lossy(text);
+    match advice(text) {
+        Some(advice) => format!("{said} ({advice})"),
+        None => said.into_owned(),
+    }
+}
+
+/// What to do about an error that a server's sentence leaves open.
+fn advice(text: &[u8]) -> Option<&'static str> {
+    let is_for_password = text.starts_with(b"NOAUTH");
+    is_for_password.then_some("the password is taken from the environment: DOLIUM_PASSWORD=...")
 }
 
 /// `dolium get NAME`: the value and a line end; exit status 1 if there is no such key.
@@ -197,7 +214,7 @@ pub fn get(arguments: &GetArguments) -> ExitCode {
             Ok(None | Some(Value::Null)) => Ok(None),
             Ok(Some(reply)) => match (reply.as_error(), reply.as_bytes()) {
                 (None, Some(bytes)) => Ok(Some(bytes.to_vec())),
-                (text, _) => Err(String::from_utf8_lossy(text.unwrap_or(b"no value")).into()),
+                (text, _) => Err(reason(text.unwrap_or(b"no value"))),
             },
             Err(text) => Err(text),
         },
@@ -234,7 +251,11 @@ fn answer(reply: Result<Option<Value>, String>) -> ExitCode {
     match reply {
         Ok(Some(value)) => {
             let code = print_line(show::reply(&value).into_bytes());
-            if value.as_error().is_some() { ExitCode::FAILURE } else { code }
+            let Some(text) = value.as_error() else { return code };
+            if let Some(advice) = advice(text) {
+                note(format_args!("dolium: {advice}"));
+            }
+            ExitCode::FAILURE
         }
         Ok(None) => ExitCode::SUCCESS,
         Err(text) => fail(&text),

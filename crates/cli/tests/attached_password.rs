@@ -42,6 +42,26 @@ fn a_password_that_nobody_asked_for_is_no_reason_to_stop() {
     }
 }
 
+/// The server's error was all that was said.
+#[test]
+fn who_says_no_password_is_told_how_to() {
+    let port = dolium_lab::stores::free_port().unwrap().to_string();
+    let served = Served::start(&["--port", &port, "--requirepass", "secret"]);
+    let by_port = ["--attach-socket", "/nonexistent/attach", "--server"];
+    let server = format!("127.0.0.1:{port}");
+    for words in [&["set", "k", "v"][..], &["set", "-n", "3", "k", "v"], &["exec", "GET", "k"]] {
+        let attached = served.dolium(words);
+        let mut by_port = [&words[..1], &by_port, &[server.as_str()], &words[1..]].concat();
+        let mut command = Command::new(env!("CARGO_BIN_EXE_dolium"));
+        let over_tcp = command.args(by_port.drain(..)).output().unwrap();
+        for refused in [attached, over_tcp] {
+            assert_eq!(refused.status.code(), Some(1), "{words:?}");
+            let said = out(&refused) + &err(&refused);
+            assert!(said.contains("NOAUTH") && said.contains("DOLIUM_PASSWORD="), "{said}");
+        }
+    }
+}
+
 #[test]
 fn a_wrong_password_is_one() {
     let served = Served::start(&["--requirepass", "secret"]);
