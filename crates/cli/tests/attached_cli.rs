@@ -123,22 +123,16 @@ fn what_has_not_one_reply_is_refused_by_either_way() {
     }
 }
 
-/// Commands of the time before somebody looked were counted as the first second's: attaching wakes the
-/// threads, which only then publish what they have done.
+/// They were said to need a connection of their own, which would not have helped.
 #[test]
-fn tops_first_rates_are_of_its_first_second() {
-    let port = dolium_lab::stores::free_port().unwrap().to_string();
-    let served = Served::start(&["--port", &port]);
-    let mut socket = dolium_attach::Socket::tcp(format!("127.0.0.1:{port}")).unwrap();
-    for _ in 0..2000 {
-        socket.execute(&[b"PING"]).unwrap();
+fn a_command_that_the_server_does_not_have_is_one() {
+    let served = Served::start(&[]);
+    for name in ["MONITOR", "SSUBSCRIBE", "NOTHING"] {
+        let unknown = served.dolium(&["exec", name, "x"]);
+        assert_eq!(unknown.status.code(), Some(1), "{name}");
+        let start = format!("(error) ERR unknown command '{name}'");
+        assert!(out(&unknown).starts_with(&start), "{}", out(&unknown));
     }
-    drop(socket);
-    let page = out(&served.dolium(&["top", "--count", "1"]));
-    let commands = page.lines().find(|line| line.starts_with("commands")).unwrap();
-    let columns: Vec<f64> =
-        commands.split_whitespace().skip(1).filter_map(|word| word.parse().ok()).collect();
-    assert!(columns[0] < 100.0 && columns[1] >= 2000.0, "{page}");
 }
 
 /// MULTI was answered with OK, and the commands that followed were no part of anything.
@@ -185,6 +179,24 @@ fn a_server_to_ask_has_a_host_and_a_port() {
         assert_eq!(refused.status.code(), Some(2), "{place}");
         assert!(err(&refused).contains("such as 127.0.0.1:6379"), "{}", err(&refused));
     }
+}
+
+/// Commands of the time before somebody looked were counted as the first second's: attaching wakes the
+/// threads, which only then publish what they have done.
+#[test]
+fn tops_first_rates_are_of_its_first_second() {
+    let port = dolium_lab::stores::free_port().unwrap().to_string();
+    let served = Served::start(&["--port", &port]);
+    let mut socket = dolium_attach::Socket::tcp(format!("127.0.0.1:{port}")).unwrap();
+    for _ in 0..2000 {
+        socket.execute(&[b"PING"]).unwrap();
+    }
+    drop(socket);
+    let page = out(&served.dolium(&["top", "--count", "1"]));
+    let commands = page.lines().find(|line| line.starts_with("commands")).unwrap();
+    let columns: Vec<f64> =
+        commands.split_whitespace().skip(1).filter_map(|word| word.parse().ok()).collect();
+    assert!(columns[0] < 100.0 && columns[1] >= 2000.0, "{page}");
 }
 
 /// They were shown in the help of both, taken, and without any effect.
