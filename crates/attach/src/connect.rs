@@ -14,7 +14,7 @@ use rustix::net::{
     SocketAddrUnix, SocketFlags, SocketType, sockopt,
 };
 use std::ffi::OsStr;
-use std::io::{self, IoSliceMut, Read, Write};
+use std::io::{self, ErrorKind, IoSliceMut, Read, Write};
 use std::mem::MaybeUninit;
 use std::net::Shutdown;
 use std::os::fd::OwnedFd;
@@ -64,7 +64,12 @@ fn first_that_listens<T>(
     match attach(other) {
         Err(Error::Connect { path: other, error: why }) => {
             let both = format!("{error}, nor at {}: {why}", other.display());
-            Err(Error::Connect { path, error: io::Error::new(error.kind(), both) })
+            // Where nobody is, there is less to be told of than where one may not go.
+            let is_absent = |error: &io::Error| {
+                matches!(error.kind(), ErrorKind::NotFound | ErrorKind::ConnectionRefused)
+            };
+            let kind = if is_absent(&error) { why.kind() } else { error.kind() };
+            Err(Error::Connect { path, error: io::Error::new(kind, both) })
         }
         answer => answer,
     }
@@ -109,7 +114,8 @@ fn trusted_file(path: &Path, user: u32) -> io::Result<(u64, u64)> {
     let owner = file.uid();
     if owner != user && owner != 0 {
         let why = format!("it belongs to user {owner}, and there only yours or root's is trusted");
-        return Err(io::Error::new(io::ErrorKind::PermissionDenied, why));
+        // Not a denial, which the file's mode could change.
+        return Err(io::Error::other(why));
     }
     Ok((file.dev(), file.ino()))
 }
@@ -128,12 +134,12 @@ pub fn connect(path: &Path) -> Result<Handed, Error> {
     let stranger = || Error::NotDolium { path: path.into() };
     let silent = || Error::Silent { path: path.into() };
     let mut socket = knock(path).map_err(|error| match error.kind() {
-        io::ErrorKind::WouldBlock => silent(),
+        ErrorKind::WouldBlock => silent(),
         _ => failed(error),
     })?;
     socket.set_read_timeout(Some(HELLO_WAIT)).map_err(failed)?;
     socket.write_all(&hello::hello()).map_err(|error| match error.kind() {
-        io::ErrorKind::WouldBlock => silent(),
+        ErrorKind::WouldBlock => silent(),
         _ => stranger(),
     })?;
     let mut welcome = [0; WELCOME_BYTES];
@@ -223,6 +229,24 @@ mod tests {
         for place in &places {
             assert!(nowhere.contains(&place.display().to_string()), "{nowhere}");
         }
+        assert!(
+            nowhere.contains("; no server listens there: start one with `dolium`"),
+            "{nowhere}"
+        );
+        let denied = |path: PathBuf| -> Result<PathBuf, Error> {
+            let kind = match path.ends_with("shared") {
+                true => ErrorKind::PermissionDenied,
+                false => ErrorKind::NotFound,
+            };
+            Err(Error::Connect { path, error: kind.into() })
+        };
+        let denied = first_that_listens(places.clone(), denied).unwrap_err().to_string();
+        assert!(
+            denied.ends_with(
+                "; the file system does not let this user connect: attach-socket-perm says who may"
+            ),
+            "{denied}"
+        );
         let shared = UnixListener::bind(&places[1]).unwrap();
         assert_eq!(first_that_listens(places.clone(), attach).unwrap(), places[1]);
         // The socket of a server that was killed is there, and nobody listens.
@@ -259,7 +283,7 @@ mod tests {
         };
         let first = trusted_file(&path, owner).unwrap();
         let strange = trusted_file(&path, owner + 1).unwrap_err();
-        assert_eq!(strange.kind(), io::ErrorKind::PermissionDenied);
+        assert!(strange.to_string().contains("only yours or root's is trusted"), "{strange}");
         // One that was put in its place is another.
         let _other = UnixListener::bind(folder.join("other")).unwrap();
         std::fs::rename(folder.join("other"), &path).unwrap();

@@ -3,6 +3,7 @@
 use dolium_engine::arena::ArenaError;
 use dolium_engine::ring::hello::Refusal;
 use dolium_protocol::resp::reply::ReplyError;
+use std::io::ErrorKind;
 use std::path::PathBuf;
 
 #[derive(Debug)]
@@ -70,11 +71,9 @@ pub enum Error {
 impl std::fmt::Display for Error {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
-            Error::Connect { path, error } => write!(
-                f,
-                "cannot attach at {}: {error}; is a server running, and is this its attach-socket?",
-                path.display()
-            ),
+            Error::Connect { path, error } => {
+                write!(f, "cannot attach at {}: {error}{}", path.display(), advice(error.kind()))
+            }
             Error::NotDolium { path } => write!(
                 f,
                 "what listens at {} does not answer as a Dolium server; attach-socket names a \
@@ -149,6 +148,20 @@ impl std::fmt::Display for Error {
             Error::Reply(error) => error.fmt(f),
             Error::Command(text) => f.write_str(text),
         }
+    }
+}
+
+/// What to do where nobody could be connected to.
+fn advice(kind: ErrorKind) -> &'static str {
+    match kind {
+        ErrorKind::NotFound | ErrorKind::ConnectionRefused => {
+            "; no server listens there: start one with `dolium`, or name the attach-socket of the one \
+             that runs"
+        }
+        ErrorKind::PermissionDenied => {
+            "; the file system does not let this user connect: attach-socket-perm says who may"
+        }
+        _ => "",
     }
 }
 
