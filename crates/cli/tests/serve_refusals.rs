@@ -44,3 +44,12 @@ fn too_few_addresses_are_said_to_be_those() {
     assert!(said.contains("cannot reserve 37 GiB of address space"), "{said}");
     assert!(said.contains("ulimit -v") && said.contains("LimitAS="), "{said}");
 }
+
+#[test]
+fn a_word_that_is_no_file_is_said_to_be_taken_for_one() {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_dolium"));
+    let said = refused(command.args(["serve", "frob"]));
+    let start = "dolium: frob: this configuration file cannot be read: No such file";
+    assert!(said.starts_with(start), "{said}");
+    assert!(said.ends_with("directives begin with --, as in dolium --port 7000"), "{said}");
+}

@@ -3,6 +3,7 @@
 
 use super::ConfigFailure;
 use crate::limits::INCLUDE_DEPTH;
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 /// One directive as a file or the command line gives it: its name and its words.
@@ -86,19 +87,30 @@ fn escaped(rest: &mut std::iter::Peekable<std::str::Chars<'_>>) -> Option<char> 
 /// The directives of a file and of what it includes, in order.
 pub fn read(path: &Path) -> Result<Vec<Line>, ConfigFailure> {
     let mut lines = Vec::new();
-    read_into(path, 0, &mut lines)?;
+    let text = std::fs::read_to_string(path).map_err(|error| {
+        let hint = match error.kind() {
+            ErrorKind::NotFound => "; directives begin with --, as in dolium --port 7000",
+            _ => "",
+        };
+        let reason = format!("this configuration file cannot be read: {error}{hint}");
+        ConfigFailure::new(path.display(), reason)
+    })?;
+    read_into(path, &text, 0, &mut lines)?;
     Ok(lines)
 }
 
-fn read_into(path: &Path, depth: usize, lines: &mut Vec<Line>) -> Result<(), ConfigFailure> {
+fn read_into(
+    path: &Path,
+    text: &str,
+    depth: usize,
+    lines: &mut Vec<Line>,
+) -> Result<(), ConfigFailure> {
     if depth > INCLUDE_DEPTH {
         return Err(ConfigFailure::new(
             path.display(),
             format!("include goes deeper than {INCLUDE_DEPTH} files; is it a circle?"),
         ));
     }
-    let text = std::fs::read_to_string(path)
-        .map_err(|e| ConfigFailure::new(path.display(), format!("cannot be read: {e}")))?;
     for (number, line) in text.lines().enumerate() {
         let place = format!("{}:{}", path.display(), number + 1);
         if is_comment(line) {
@@ -113,7 +125,12 @@ fn read_into(path: &Path, depth: usize, lines: &mut Vec<Line>) -> Result<(), Con
         if name.eq_ignore_ascii_case("include") {
             for included in words {
                 let included = relative_to(path, &included);
-                read_into(&included, depth + 1, lines)?;
+                let text = std::fs::read_to_string(&included).map_err(|error| {
+                    let included = included.display();
+                    let reason = format!("'include': {included} cannot be read: {error}");
+                    ConfigFailure::new(&place, reason)
+                })?;
+                read_into(&included, &text, depth + 1, lines)?;
             }
         } else {
             lines.push(Line { name, words, place });
@@ -197,7 +214,15 @@ mod tests {
         let names: Vec<String> =
             read(&dir.join("a.conf")).unwrap().into_iter().map(|l| l.name).collect();
         let circle = read(&dir.join("c.conf"));
+        std::fs::write(dir.join("d.conf"), "hz 1\ninclude gone.conf\n").unwrap();
+        let gone = read(&dir.join("d.conf")).unwrap_err();
+        let nowhere = read(&dir.join("nowhere")).unwrap_err();
         std::fs::remove_dir_all(&dir).unwrap();
+        assert!(gone.place.ends_with("d.conf:2"), "{gone}");
+        assert!(gone.reason.starts_with("'include': "), "{gone}");
+        let start = "this configuration file cannot be read: No such file";
+        assert!(nowhere.reason.starts_with(start), "{nowhere}");
+        assert!(nowhere.reason.contains("directives begin with --"), "{nowhere}");
         assert_eq!(names, ["port", "timeout", "hz"]);
         assert!(circle.unwrap_err().to_string().contains("circle"));
     }
