@@ -118,8 +118,10 @@ impl Config {
                 let count = line.words.len();
                 return Err(fail(format!("'{}' takes one value, not {count}", directive.name)));
             }
-            let new = value::normalise(directive.kind, &text)
-                .map_err(|reason| fail(format!("'{}': {reason}", directive.name)))?;
+            let new = value::normalise(directive.kind, &text).map_err(|reason| {
+                let example = value::example(directive.kind);
+                fail(format!("'{}': {reason}{example}", directive.name))
+            })?;
             values[at] = match directive.kind {
                 // Lines of `save` from one place add up.
                 Kind::Save if !new.is_empty() && seen[at] == "save" && !values[at].is_empty() => {
@@ -319,6 +321,20 @@ mod tests {
         assert!(config.get("client-output-buffer-limit").starts_with("normal 1048576 0 0 slave"));
         assert_eq!(config.get("hash-max-listpack-value"), "5");
         assert_eq!(config.get("oom-score-adj-values"), "1 2 3");
+        for (name, word, said) in [
+            (
+                "maxmemory",
+                "512x",
+                "'maxmemory': argument must be a memory value, such as 512mb or 2gb",
+            ),
+        ] {
+            let failure = config.load(&[line(name, &[word])]).unwrap_err();
+            assert_eq!(failure.to_string(), format!("here:1: {said}"));
+        }
+        // A reply to CONFIG SET has Redis' words and no more.
+        let reason = "argument must be a memory value".to_string();
+        let refused = SetFailure::Refused { name: "maxmemory".into(), reason };
+        assert_eq!(config.set(&[("maxmemory", "512x")]), Err(refused));
         let failure = config.load(&[line("prot", &["1"])]).unwrap_err();
         assert!(failure.to_string().starts_with("here:1: 'prot' is no directive"), "{failure}");
     }

@@ -52,6 +52,14 @@ pub fn normalise(kind: Kind, text: &str) -> Result<String, String> {
     }
 }
 
+/// What a value that is refused could look like, for who writes files and command lines.
+pub fn example(kind: Kind) -> &'static str {
+    match kind {
+        Kind::Bytes { .. } | Kind::BytesOrPercent => ", such as 512mb or 2gb",
+        _ => "",
+    }
+}
+
 /// As strictly as everywhere: no sign but a minus, no zeros in front, no blanks.
 fn integer(text: &str) -> Result<i64, String> {
     parse_i64(text.as_bytes())
