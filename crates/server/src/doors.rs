@@ -102,11 +102,14 @@ fn is_no_address(error: &std::io::Error) -> bool {
     [Errno::AFNOSUPPORT, Errno::ADDRNOTAVAIL].iter().any(|e| code == Some(e.raw_os_error()))
 }
 
-fn parse_host(host: &str) -> Result<IpAddr, String> {
+/// An address that `bind` names.
+pub fn parse_host(host: &str) -> Result<IpAddr, String> {
     match host {
         "*" => Ok(IpAddr::from([0, 0, 0, 0])),
         "::*" => Ok(IpAddr::from([0u16; 8])),
         "localhost" => Ok(IpAddr::from([127, 0, 0, 1])),
-        _ => host.parse().map_err(|_| format!("'{host}' is no IP address")),
+        _ => host
+            .parse()
+            .map_err(|_| format!("'{host}' is no IP address, and names are not looked up")),
     }
 }

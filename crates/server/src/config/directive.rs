@@ -26,8 +26,10 @@ pub enum Kind {
     Choice(&'static [&'static str]),
     /// Permission bits, written in octal; 0 leaves them alone.
     Octal,
-    /// Several words in one value: `bind 127.0.0.1 ::1`.
+    /// Several words in one value: `tls-protocols TLSv1.2 TLSv1.3`.
     Words,
+    /// IP addresses and what stands for them, each behind a dash or not: `127.0.0.1 -::1`.
+    Addresses,
     /// Percentages with fractions, several in one value.
     Percentiles,
     /// What a signal to stop asks for: `nosave force`.
@@ -48,6 +50,7 @@ impl Kind {
         matches!(
             self,
             Kind::Words
+                | Kind::Addresses
                 | Kind::Percentiles
                 | Kind::ShutdownWays
                 | Kind::OomScores

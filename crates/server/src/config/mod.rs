@@ -327,6 +327,7 @@ mod tests {
                 "512x",
                 "'maxmemory': argument must be a memory value, such as 512mb or 2gb",
             ),
+            ("bind", "myhost", "'bind': 'myhost' is no IP address, and names are not looked up"),
         ] {
             let failure = config.load(&[line(name, &[word])]).unwrap_err();
             assert_eq!(failure.to_string(), format!("here:1: {said}"));

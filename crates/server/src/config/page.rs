@@ -91,6 +91,7 @@ fn values(kind: Kind) -> String {
         Kind::Choice(words) => words.iter().map(|word| code(word)).collect::<Vec<_>>().join(", "),
         Kind::Octal => "permissions, octal".into(),
         Kind::Words => "words".into(),
+        Kind::Addresses => "IP addresses".into(),
         Kind::Percentiles => "numbers, 0 to 100".into(),
         Kind::ShutdownWays => "words".into(),
         Kind::OomScores => "three numbers".into(),

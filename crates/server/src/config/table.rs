@@ -37,7 +37,7 @@ const LEVELS: &[&str] = &["debug", "verbose", "notice", "warning", "nothing"];
 
 pub static DIRECTIVES: &[Directive] = &[
     // ---- doors ----
-    row("bind", Kind::Words, "127.0.0.1 -::1")
+    row("bind", Kind::Addresses, "127.0.0.1 -::1")
         .fixed()
         .help("Addresses to listen on; a dash before one: go on without it if it is not there."),
     row("port", int(0, 65535), "6379").help("TCP port for Redis clients; 0: none."),

@@ -1,6 +1,7 @@
 //! Values of directives: checked, and brought to the one form in which CONFIG GET shows them.
 
 use super::directive::Kind;
+use crate::doors::parse_host;
 use dolium_commands::redis::notifications::Notifications;
 use dolium_protocol::number::parse_i64;
 
@@ -32,6 +33,13 @@ pub fn normalise(kind: Kind, text: &str) -> Result<String, String> {
         },
         Kind::Text => Ok(text.into()),
         Kind::Words => Ok(text.split_whitespace().collect::<Vec<_>>().join(" ")),
+        Kind::Addresses => {
+            let words: Vec<&str> = text.split_whitespace().collect();
+            words.iter().try_for_each(|word| {
+                parse_host(word.strip_prefix('-').unwrap_or(word)).map(drop)
+            })?;
+            Ok(words.join(" "))
+        }
         Kind::Percentiles => percentiles(text),
         Kind::ShutdownWays => shutdown_ways(text),
         Kind::OomScores => oom_scores(text),
