@@ -9,13 +9,15 @@ pub fn refuse(name: &str, value: &str) -> Result<(), String> {
         ("appendonly", "yes") => {
             refuse("Dolium has no append-only file yet: data lives as long as the server")
         }
-        ("daemonize", "yes") => refuse("run it under a supervisor, or with '&' and nohup"),
+        ("daemonize", "yes") => refuse(
+            "Dolium does not go into the background: run it under a supervisor, or with '&' and nohup",
+        ),
         ("cluster-enabled" | "tls-cluster", "yes") => refuse("Dolium has no cluster mode yet"),
         ("tls-replication", "yes") => refuse("Dolium has no replication yet"),
         ("replicaof", v) if !v.is_empty() => refuse("Dolium has no replication yet"),
         ("aclfile", v) if !v.is_empty() => refuse("Dolium has no ACL users yet; use requirepass"),
         ("syslog-enabled", "yes") => {
-            refuse("log to standard output and let the supervisor forward")
+            refuse("the log goes to standard error: let the supervisor forward it")
         }
         _ => Ok(()),
     }
@@ -134,10 +136,14 @@ jemalloc-bg-thread yes
     #[test]
     fn a_refusal_says_where_the_value_stands_and_what_to_write() {
         let failure = Config::new().load(&stock_and("")).unwrap_err().to_string();
-        assert!(failure.starts_with("redis.conf:7: 'daemonize': "), "{failure}");
+        let start = "redis.conf:7: 'daemonize': Dolium does not go into the background: ";
+        assert!(failure.starts_with(start), "{failure}");
         assert!(failure.ends_with(". Set it to 'no'"), "{failure}");
         let failure = Config::new().load(&stock_and("--daemonize yes")).unwrap_err().to_string();
         assert!(failure.starts_with("the command line: 'daemonize': "), "{failure}");
+        let failure = Config::new().load(&stock_and("--daemonize no --syslog-enabled yes"));
+        let failure = failure.unwrap_err().to_string();
+        assert!(failure.contains("the log goes to standard error"), "{failure}");
     }
 
     #[test]
