@@ -53,3 +53,10 @@ fn a_word_that_is_no_file_is_said_to_be_taken_for_one() {
     assert!(said.starts_with(start), "{said}");
     assert!(said.ends_with("directives begin with --, as in dolium --port 7000"), "{said}");
 }
+
+#[test]
+fn a_certificate_that_is_not_there_is_one_of_its_directive() {
+    let files = ["--tls-port", "1", "--tls-cert-file", "/nowhere", "--tls-key-file", "/nowhere"];
+    let said = refused(&mut serve(&files));
+    assert!(said.contains("/nowhere") && said.ends_with("(tls-cert-file)"), "{said}");
+}

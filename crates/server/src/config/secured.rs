@@ -1,7 +1,13 @@
 //! The `tls-*` directives, together.
 
 use super::{Config, table};
-use crate::tls::{Settings, Verify};
+use crate::tls::{Names, Settings, Verify};
+
+const NAMES: Names = Names {
+    chain: " (tls-cert-file)",
+    key: " (tls-key-file)",
+    authorities: " (tls-ca-cert-file, tls-ca-cert-dir)",
+};
 
 impl Config {
     pub fn tls_settings(&self) -> Settings {
@@ -39,6 +45,7 @@ impl Settings {
                 true => get("tls-session-cache-size").parse().unwrap_or(0),
                 false => 0,
             },
+            names: NAMES,
             ..Settings::default()
         }
     }

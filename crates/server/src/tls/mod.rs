@@ -12,7 +12,7 @@ mod ciphers;
 mod settings;
 mod stream;
 
-pub use settings::{Settings, Verify};
+pub use settings::{Names, Settings, Verify};
 pub use stream::TlsStream;
 
 use crate::clock::Stopwatch;

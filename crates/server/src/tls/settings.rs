@@ -11,6 +11,15 @@ use rustls::{Error, InconsistentKeys, RootCertStore, ServerConfig};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+/// What is put behind a complaint of a file to say who names it. Nothing for Memcached, whose words
+/// these are.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Names {
+    pub chain: &'static str,
+    pub key: &'static str,
+    pub authorities: &'static str,
+}
+
 /// Whether clients must show a certificate that one of the authorities has signed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Verify {
@@ -39,6 +48,7 @@ pub struct Settings {
     pub sessions: usize,
     /// Encrypted bytes that wait for a slow peer, at most.
     pub buffer_bytes: usize,
+    pub names: Names,
 }
 
 impl Default for Settings {
@@ -55,6 +65,7 @@ impl Default for Settings {
             suites: String::new(),
             sessions: 0,
             buffer_bytes: crate::limits::TLS_BUFFER_BYTES,
+            names: Names::default(),
         }
     }
 }
@@ -108,10 +119,14 @@ impl Settings {
                     .into(),
             );
         }
-        let chain = certificates(&self.chain)
-            .map_err(|why| format!("Error loading the certificate chain: {why}"))?;
+        let chain = certificates(&self.chain).map_err(|why| {
+            format!("Error loading the certificate chain: {why}{}", self.names.chain)
+        })?;
         let path = if self.key.as_os_str().is_empty() { &self.chain } else { &self.key };
-        let failed = |why: String| format!("Error loading the key: {} : {why}", path.display());
+        let failed = |why: String| {
+            let name = self.names.key;
+            format!("Error loading the key: {} : {why}{name}", path.display())
+        };
         // What kind of key it is, its bytes tell better than a PEM file's first line, which OpenSSL
         // does not insist upon either.
         let bytes = match self.key_is_der {
@@ -137,7 +152,9 @@ impl Settings {
     fn roots(&self) -> Result<RootCertStore, String> {
         let mut roots = RootCertStore::empty();
         for path in &self.authorities {
-            let failed = |why: String| format!("Error loading the CA certificate: {why}");
+            let failed = |why: String| {
+                format!("Error loading the CA certificate: {why}{}", self.names.authorities)
+            };
             for file in files(path).map_err(|why| failed(format!("{} : {why}", path.display())))? {
                 let found = certificates(&file).map_err(failed)?;
                 roots.add_parsable_certificates(found);
