@@ -40,14 +40,14 @@ pub static DIRECTIVES: &[Directive] = &[
     row("bind", Kind::Addresses, "127.0.0.1 -::1")
         .fixed()
         .help("Addresses to listen on; a dash before one: go on without it if it is not there."),
-    row("port", int(0, 65535), "6379").help("TCP port for Redis clients; 0: none."),
+    row("port", int(0, 65535), "6379").help("TCP port for Redis clients; 0: none. It takes Memcached's and HTTP's clients as well, as each of these ports does: what a connection speaks, its first bytes tell, and the port decides where they could be several."),
     row("memcached-port", int(0, 65535), "11211")
         .fixed()
-        .help("TCP port for Memcached clients; 0: none."),
-    row("http-port", int(0, 65535), "8379").fixed().help("TCP port for HTTP; 0: none."),
+        .help("TCP port for Memcached clients; 0: none of their own, and `port` still understands them."),
+    row("http-port", int(0, 65535), "8379").fixed().help("TCP port for HTTP; 0: none of its own, and the others still understand it."),
     row("http-hosts", Kind::Words, "").help("While there is no password, HTTP requests may name in `Host` addresses, `localhost`, the machine's name and these names; `*`: any."),
     row("unixsocket", Kind::Text, "").fixed().help("Path of a Unix socket for Redis clients."),
-    row("unixsocketperm", Kind::Octal, "0").fixed().help("Permissions of the Unix socket."),
+    row("unixsocketperm", Kind::Octal, "0").fixed().help("Permissions of the Unix socket; 0: as the umask says."),
     row("attach-socket", Kind::Text, "auto")
         .fixed()
         .help("Where local processes attach; auto: dolium.attach in XDG_RUNTIME_DIR, or without that /tmp/dolium-UID.attach (clients without a path look at both); empty: nowhere."),
@@ -84,7 +84,7 @@ pub static DIRECTIVES: &[Directive] = &[
     row("pin-threads", Kind::Bool, "yes").fixed().help("Keep each thread on its own core."),
     row("hz", Kind::Clamped { min: 1, max: 500 }, "10").help("How often background work is looked at each second."),
     // ---- memory ----
-    row("maxmemory", bytes(0, ANY), "0").help("Most memory for data, up to 32 GiB; 0: three quarters of the machine's."),
+    row("maxmemory", bytes(0, ANY), "0").help("Most memory for data, up to 32 GiB; 0: three quarters of the machine's, or of the least limit of the control groups that the server is in. Without a unit it counts bytes."),
     row("maxmemory-policy", Kind::Choice(POLICIES), "noeviction").help("What leaves when `maxmemory` is reached."),
     row("client-buffers-max", bytes(1 << 20, ANY), "64mb")
         .help("Most memory for all clients' buffers; over it the largest client is closed."),
