@@ -1,6 +1,7 @@
 //! The configuration: a table of directives, their values now, and the few that the server's
 //! loop reads at every turn, kept as atomics.
 
+mod absent;
 pub mod caveats;
 pub mod directive;
 mod directory;

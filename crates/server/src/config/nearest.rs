@@ -1,5 +1,6 @@
 //! Help with a directive that the table does not have: the one that was probably meant.
 
+use super::absent;
 use super::table::DIRECTIVES;
 
 /// Most letters that a mistyped name is away from the one that was meant.
@@ -7,6 +8,9 @@ const EDITS_MAX: usize = 2;
 
 /// The sentence for a name that is no directive.
 pub fn unknown(name: &str) -> String {
+    if let Some(sentence) = absent::sentence(name) {
+        return sentence;
+    }
     match nearest(name) {
         Some(near) => format!(
             "'{name}' is no directive of Dolium. Is it '{near}'? docs/configuration.md has them all"
@@ -78,7 +82,9 @@ mod tests {
             unknown("prot"),
             "'prot' is no directive of Dolium. Is it 'port'? docs/configuration.md has them all"
         );
-        assert!(unknown("loadmodule").ends_with("; docs/configuration.md has them all"));
+        assert!(unknown("backups").ends_with("; docs/configuration.md has them all"));
+        let said = "Redis has 'loadmodule', Dolium does not: leave it out (there are no modules)";
+        assert_eq!(unknown("LoadModule"), said);
     }
 
     #[test]

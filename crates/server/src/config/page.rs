@@ -1,8 +1,76 @@
 //! The page of directives, `docs/configuration.md`, made from the table.
 
+use super::absent::ABSENT;
 use super::directive::{Directive, Effect, Kind};
 use super::table::DIRECTIVES;
 use std::fmt::Write;
+
+/// The first directive of each table, and the table's title.
+const SECTIONS: [(&str, &str); 7] = [
+    ("bind", "Doors"),
+    ("tls-port", "TLS"),
+    ("threads", "Threads"),
+    ("maxmemory", "Memory"),
+    ("proto-max-bulk-len", "Limits of clients"),
+    ("slowlog-log-slower-than", "What is noted"),
+    ("pidfile", "The process"),
+];
+
+/// What directives without an effect are about, and how their names begin; the rest is last.
+const TOPICS: [(&str, &[&str]); 9] = [
+    (
+        "Files of data",
+        &[
+            "append",
+            "aof-",
+            "auto-aof",
+            "db",
+            "key-load",
+            "no-append",
+            "rdb",
+            "save",
+            "stop-writes",
+        ],
+    ),
+    (
+        "Replication",
+        &[
+            "close-on-replica",
+            "master",
+            "min-replicas",
+            "repl-",
+            "replica-announce",
+            "replica-ignore",
+            "replica-priority",
+            "replica-read",
+            "replica-serve",
+        ],
+    ),
+    ("Cluster", &["cluster-"]),
+    (
+        "Memory, eviction and expiry",
+        &[
+            "active-defrag",
+            "activedefrag",
+            "active-expire",
+            "disable-thp",
+            "jemalloc",
+            "lazyfree",
+            "lfu-",
+            "maxmemory-",
+            "replica-lazy",
+            "slave-ignore",
+        ],
+    ),
+    (
+        "How values are stored",
+        &["activerehashing", "hash-", "hll-", "list-", "sanitize", "set-max", "stream-", "zset-"],
+    ),
+    ("TLS", &["tls-"]),
+    ("Users, scripts and modules", &["acl", "enable-", "lua-", "tracking-"]),
+    ("The log", &["always-show", "crash-", "ignore-warnings", "syslog-"]),
+    ("The process", &[""]),
+];
 
 /// The page as it should be.
 pub fn page() -> String {
@@ -20,12 +88,18 @@ pub fn page() -> String {
          `daemonize yes`, as Debian's does, starts with `--supervised systemd --daemonize no` behind it. \
          SIGTERM and SIGINT end the server; SIGHUP opens the log file anew and ends nothing, so that a \
          closed terminal does not take the data away.\n\n\
-         ## Directives\n\n\
-         | Directive | Default | Values | What it does | CONFIG SET |\n\
-         |---|---|---|---|---|\n",
+         ## Directives\n",
     );
     for directive in DIRECTIVES.iter().filter(|d| d.effect == Effect::Acts) {
-        // Writing to a string cannot fail.
+        if let Some((_, title)) = SECTIONS.iter().find(|(first, _)| *first == directive.name) {
+            // Writing to a string cannot fail.
+            let _ = write!(
+                page,
+                "\n### {title}\n\n\
+                 | Directive | Default | Values | What it does | CONFIG SET |\n\
+                 |---|---|---|---|---|\n"
+            );
+        }
         let _ = writeln!(
             page,
             "| {} | {} | {} | {} | {} |",
@@ -41,19 +115,36 @@ pub fn page() -> String {
          These promise what Dolium does not have yet, and are taken only with the value that promises \
          nothing: ",
     );
-    list(&mut page, Effect::Refused);
+    list(&mut page, DIRECTIVES.iter().filter(|d| d.effect == Effect::Refused));
     page.push_str(
-        "\n\n## Accepted without an effect\n\n\
-         Tools, tests and files written for Redis set or read these; Dolium keeps the value and does nothing \
-         else. (`save` is one of them: nothing is saved, and the log says so.) ",
+        "\n\nThese are directives of Redis 7.0 that Dolium does not take at all; leave them out of a \
+         file:\n\n",
     );
-    list(&mut page, Effect::None);
-    page.push('\n');
+    for (name, instead) in ABSENT {
+        let _ = writeln!(page, "- {}: {instead}.", code(name));
+    }
+    page.push_str(
+        "\n## Accepted without an effect\n\n\
+         Tools, tests and files written for Redis set or read these; Dolium keeps the value and does nothing \
+         else. (`save` is one of them: nothing is saved, and the log says so.)\n\n",
+    );
+    for (number, (topic, _)) in TOPICS.iter().enumerate() {
+        let _ = write!(page, "- {topic}: ");
+        list(&mut page, DIRECTIVES.iter().filter(|d| topic_of(d) == Some(number)));
+        page.push('\n');
+    }
     page
 }
 
-fn list(page: &mut String, effect: Effect) {
-    let chosen = DIRECTIVES.iter().filter(|d| d.effect == effect);
+/// The topic of a directive that has no effect: the first that its name begins like a name of.
+fn topic_of(directive: &Directive) -> Option<usize> {
+    let begins = |(_, beginnings): &(&str, &[&str])| {
+        beginnings.iter().any(|beginning| directive.name.starts_with(beginning))
+    };
+    (directive.effect == Effect::None).then(|| TOPICS.iter().position(begins))?
+}
+
+fn list<'a>(page: &mut String, chosen: impl Iterator<Item = &'a Directive>) {
     page.push_str(&chosen.map(|d| code(d.name)).collect::<Vec<_>>().join(", "));
     page.push('.');
 }
@@ -121,5 +212,15 @@ mod tests {
             let is_told = !directive.help.is_empty();
             assert_eq!(is_told, directive.effect == Effect::Acts, "{}", directive.name);
         }
+    }
+
+    #[test]
+    fn every_title_and_every_topic_stands_over_something() {
+        let page = page();
+        for (_, title) in SECTIONS {
+            assert_eq!(page.matches(&format!("\n### {title}\n\n|")).count(), 1, "{title}");
+        }
+        let kept = |number| DIRECTIVES.iter().any(|d| topic_of(d) == Some(number));
+        assert!((0..TOPICS.len()).all(kept));
     }
 }
