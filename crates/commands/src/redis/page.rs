@@ -1,6 +1,5 @@
 //! The command page, `docs/commands.md`, made from the rows.
 
-use crate::redis::bits::{category, flag};
 use crate::redis::row::{Group, Row};
 use crate::redis::table;
 use std::fmt::Write;
@@ -23,6 +22,8 @@ pub fn page() -> String {
         "# Commands\n\n\
          Made from the rows in `crates/commands/src/redis/table/`; \
          `DOLIUM_WRITE_PAGES=1 cargo test -p dolium-commands` writes it anew.\n\n\
+         What Redis has and Dolium has not, or does otherwise: \
+         [differences.md](differences.md). `COMMAND INFO` says the flags and the categories of each.\n\n\
          Arity counts the name; a negative number is the least. Since: the version of Redis in \
          which the command appeared (–: Redis has none).\n\n\
          Arguments: words in capitals are written as they are, `[...]` behind something means \
@@ -33,9 +34,8 @@ pub fn page() -> String {
         let _ = write!(
             page,
             "\n## {title}\n\n\
-             | Command | Arguments | Arity | What it does | Complexity | Flags | Categories | \
-             Since |\n\
-             |---|---|---|---|---|---|---|---|\n"
+             | Command | Arguments | Arity | What it does | Complexity | Since |\n\
+             |---|---|---|---|---|---|\n"
         );
         let mut rows: Vec<&Row> = table::ROWS.iter().filter(|row| row.group == group).collect();
         rows.sort_by_key(|row| row.name);
@@ -52,14 +52,12 @@ fn write_row(page: &mut String, row: &Row) {
     });
     let _ = writeln!(
         page,
-        "| `{}` | {} | {} | {}{deprecated} | {} | {} | {} | {} |",
+        "| `{}` | {} | {} | {}{deprecated} | {} | {} |",
         row.name.replace('|', " ").to_uppercase(),
         arguments(row),
         row.arity,
         row.summary,
         row.complexity,
-        names(row.flags, &flag::NAMES, ""),
-        names(row.categories, &category::NAMES, "@"),
         if row.name.starts_with("dolium") { "–" } else { row.since },
     );
 }
@@ -70,11 +68,6 @@ fn arguments(row: &Row) -> String {
         "" => String::new(),
         syntax => format!("`{}`", syntax.replace('|', "\\|")),
     }
-}
-
-fn names(bits: u32, names: &[(u32, &str)], prefix: &str) -> String {
-    let chosen = names.iter().filter(|(bit, _)| bits & bit != 0);
-    chosen.map(|(_, name)| format!("{prefix}{name}")).collect::<Vec<_>>().join(" ")
 }
 
 #[cfg(test)]
