@@ -114,13 +114,24 @@ fn an_output_that_nobody_reads_ends_the_program_quietly() {
 /// They ended as if all had been shown.
 #[test]
 fn help_and_tour_that_cannot_be_written_have_failed() {
-    let usual: [&[&str]; 5] =
-        [&["--help"], &["--version"], &["help", "get"], &["serve", "--help"], &["tour"]];
+    let usual: [&[&str]; 7] = [
+        &["--help"],
+        &["--version"],
+        &["help", "get"],
+        &["serve", "--help"],
+        &["tour"],
+        &["lab", "--help"],
+        &["lab", "run", "--help"],
+    ];
     for words in usual {
         let ended = dolium().args(words).stdout(full()).output().unwrap();
         assert_eq!(ended.status.code(), Some(1), "{words:?}: {}", err(&ended));
         let said = err(&ended);
-        assert!(said.starts_with("dolium: the standard output cannot be written to"), "{said}");
+        let start = match words[0] {
+            "lab" => "dolium lab: could not write to the standard output",
+            _ => "dolium: the standard output cannot be written to",
+        };
+        assert!(said.starts_with(start), "{said}");
         if words[0] != "tour" {
             let ended = dolium().args(words).stdout(unread()).output().unwrap();
             assert_eq!((ended.status.code(), err(&ended).as_str()), (Some(0), ""), "{words:?}");

@@ -5,7 +5,7 @@
 //! terminal may be closed: neither is a reason to end a measurement.
 
 use std::fmt::Display;
-use std::io::{ErrorKind, Write};
+use std::io::{self, ErrorKind, Write};
 
 use crate::LabError;
 
@@ -13,8 +13,12 @@ use crate::LabError;
 pub fn print(text: impl Display) -> Result<(), LabError> {
     // Made before the lock is taken: what it says may take a while to be found.
     let text = text.to_string();
-    let mut out = std::io::stdout().lock();
-    match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
+    print_with(|| io::stdout().lock().write_all(text.as_bytes()))
+}
+
+/// The same of what is written by somebody else's function.
+pub fn print_with(write: impl FnOnce() -> io::Result<()>) -> Result<(), LabError> {
+    match write().and_then(|()| io::stdout().lock().flush()) {
         Err(error) if error.kind() != ErrorKind::BrokenPipe => {
             Err(LabError::system("write to the standard output", error))
         }

@@ -69,11 +69,13 @@ where
     let words = std::iter::once(name).chain(args.into_iter().map(Into::into));
     let lab = match Lab::try_parse_from(words) {
         Ok(lab) => lab,
-        Err(error) => {
+        Err(refused) if refused.use_stderr() => {
             // Nothing is left to do when even the message cannot be written.
-            let _ = error.print();
-            return if error.use_stderr() { ExitCode::from(2) } else { ExitCode::SUCCESS };
+            let _ = refused.print();
+            return ExitCode::from(2);
         }
+        // What was asked for: the help.
+        Err(told) => return ended(output::print_with(|| told.print())),
     };
     let done = match lab.command {
         Command::List(options) => options.run(),
@@ -90,6 +92,10 @@ where
         Command::Growth(options) => options.run(),
         Command::Crowd(options) => options.run(),
     };
+    ended(done)
+}
+
+fn ended(done: Result<(), LabError>) -> ExitCode {
     match done {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
