@@ -137,6 +137,12 @@ fn help_and_tour_that_cannot_be_written_have_failed() {
             assert_eq!((ended.status.code(), err(&ended).as_str()), (Some(0), ""), "{words:?}");
         }
     }
+    let nowhere = dolium().arg("tour").env("TMPDIR", "/nonexistent").output().unwrap();
+    let said = err(&nowhere);
+    assert!(
+        said.contains("folder, /nonexistent/dolium-tour-") && said.contains("TMPDIR"),
+        "{said}"
+    );
     let refused = dolium().args(["get", "--no-such-option"]).output().unwrap();
     assert_eq!(refused.status.code(), Some(2));
 }

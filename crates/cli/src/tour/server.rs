@@ -71,7 +71,12 @@ impl Private {
     pub fn start() -> Result<Private, String> {
         let said = |what: &str, error: std::io::Error| format!("{what}: {error}");
         let folder = std::env::temp_dir().join(format!("dolium-tour-{}", std::process::id()));
-        std::fs::create_dir(&folder).map_err(|e| said("a folder for the tour", e))?;
+        std::fs::create_dir(&folder).map_err(|error| {
+            let folder = folder.display();
+            format!(
+                "the tour's folder, {folder}, cannot be made: {error}; TMPDIR names another place"
+            )
+        })?;
         let program = std::env::current_exe().map_err(|e| said("finding this program", e))?;
         let ports = free_ports().map_err(|e| said("finding free ports", e))?;
         let mut command = Command::new(program);
