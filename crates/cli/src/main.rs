@@ -40,7 +40,7 @@ enum What {
         #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
         words: Vec<String>,
     },
-    /// Read a key from a server's memory, without the server
+    /// Read a key from a server's memory, without asking the server
     Get(attach::GetArguments),
     /// Write a key
     Set(attach::SetArguments),
