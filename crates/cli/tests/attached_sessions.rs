@@ -4,11 +4,11 @@
 mod served;
 
 use dolium_attach::{Error, Socket, Value};
-use rustix::process::{Pid, Resource, Rlimit, prlimit};
+use rustix::process::{Pid, Resource, Rlimit, Signal, prlimit};
 use served::Served;
 use std::os::unix::net::UnixStream;
 use std::process::Command;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 fn ok(value: Value) {
     assert_eq!(value, Value::Simple(b"OK".to_vec()));
@@ -82,6 +82,14 @@ fn a_transaction_is_not_joined_by_handles_of_other_databases() {
 fn a_server_without_descriptors_does_not_spin_at_its_door() {
     let served = Served::start(&[]);
     let pid = Pid::from_child(&served.child);
+    // It lets clients in a moment before it watches for signals, which takes descriptors, and ends where
+    // it gets none.
+    let last = 1 << (Signal::HUP.as_raw() - 1);
+    let give_up = Instant::now() + Duration::from_secs(20);
+    while caught_signals(pid) & last == 0 {
+        assert!(Instant::now() < give_up, "the server does not come to watch for signals");
+        std::thread::sleep(Duration::from_millis(1));
+    }
     let limit = |current, maximum| {
         prlimit(Some(pid), Resource::Nofile, Rlimit { current, maximum }).unwrap()
     };
@@ -98,6 +106,14 @@ fn a_server_without_descriptors_does_not_spin_at_its_door() {
     assert!(used < rustix::param::clock_ticks_per_second(), "{used} ticks");
     drop(waiting);
     ok(served.attach().execute(&[b"SET", b"k", b"v"]).unwrap());
+}
+
+/// A bit for each signal that a process has a handler of.
+fn caught_signals(pid: Pid) -> u64 {
+    let path = format!("/proc/{}/status", pid.as_raw_nonzero());
+    let status = std::fs::read_to_string(path).unwrap();
+    let caught = status.lines().find_map(|line| line.strip_prefix("SigCgt:")).unwrap();
+    u64::from_str_radix(caught.trim(), 16).unwrap()
 }
 
 /// User's and system's time of a process.
