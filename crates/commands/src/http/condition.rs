@@ -67,13 +67,23 @@ enum Comparison {
 fn names(tags: &[u8], unique: Option<u64>, comparison: Comparison) -> bool {
     let Some(unique) = unique else { return false };
     let tag = tag(unique);
-    tags.split(|byte| *byte == b',').map(|one| one.trim_ascii()).any(|one| {
+    members(tags).any(|one| {
         let opaque = match comparison {
             Comparison::Strong => one,
             Comparison::Weak => one.strip_prefix(b"W/").unwrap_or(one),
         };
         one == b"*" || unique != 0 && opaque == tag.as_bytes()
     })
+}
+
+/// The members of a list. A comma between quotes is a part of its tag, in which nothing is escaped.
+fn members(tags: &[u8]) -> impl Iterator<Item = &[u8]> {
+    let mut is_quoted = false;
+    let members = tags.split(move |byte| {
+        is_quoted ^= *byte == b'"';
+        *byte == b',' && !is_quoted
+    });
+    members.map(<[u8]>::trim_ascii)
 }
 
 #[cfg(test)]
@@ -93,5 +103,15 @@ mod tests {
         }
         assert!(names(b"W/\"1f4\"", Some(500), Weak));
         assert!(!names(b"W/\"1f4\"", Some(500), Strong));
+    }
+    /// A PUT with this `If-Match` replaced a value of any tag.
+    #[test]
+    fn commas_within_a_tag_end_nothing() {
+        for comparison in [Strong, Weak] {
+            assert!(!names(b"\"a,*,b\"", Some(500), comparison));
+            assert!(!names(b"\"a,*", Some(500), comparison), "quotes that do not close");
+            assert!(names(b"\"a,b\\\",\"1f4\"", Some(500), comparison));
+            assert!(names(b"\"a,b\" , *", Some(500), comparison));
+        }
     }
 }
