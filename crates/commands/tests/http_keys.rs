@@ -141,3 +141,24 @@ fn what_does_not_fit_is_refused() {
     assert!(body.contains("memory is full"), "{body}");
     assert_eq!(web.get("/keys/a").2, "old", "a refused PUT changes nothing");
 }
+
+/// `ETag: "0"` was the tag of all such values.
+#[test]
+fn a_value_without_a_number_is_not_modified_without_a_tag() {
+    let mut web = Web::new();
+    assert_eq!(web.put("/keys/a", "", "1").0, 201);
+    for len in [1 << 20, 1 << 14, 1 << 8, 1] {
+        let value = "x".repeat(len);
+        let mut number = 0;
+        while web.put(&format!("/keys/{len}/{number}"), "", &value).0 == 201 {
+            number += 1;
+        }
+    }
+    let (status, head, _) = web.get("/keys/a");
+    assert_eq!(status, 200);
+    assert!(!head.contains("ETag"), "there is no memory for a number: {head}");
+    let asked = "GET /keys/a HTTP/1.1\r\nHost: x\r\nIf-None-Match: *\r\n\r\n";
+    let (status, head, _) = web.send(asked);
+    assert_eq!(status, 304);
+    assert!(!head.contains("ETag"), "{head}");
+}

@@ -91,10 +91,13 @@ fn read(context: &mut HttpContext<'_>, request: &Request<'_>, db: Db, name: &[u8
         }
         Some(found) if !condition.none_match_holds(Some(found.unique)) => {
             context.out.truncate(start);
-            let response = Response::new(context.out, 304, now)
+            let mut response = Response::new(context.out, 304, now)
                 .header(CACHE, CACHE_ASKED)
                 .header(POLICY, POLICY_OURS);
-            response.header("ETag", tag(found.unique)).connection(request).no_body();
+            if found.unique != 0 {
+                response = response.header("ETag", tag(found.unique));
+            }
+            response.connection(request).no_body();
         }
         Some(_) => {}
     }
