@@ -41,8 +41,8 @@ pub const META_OPAQUE_BYTES_MAX: usize = 31;
 
 /// Longest HTTP head.
 pub const HTTP_HEAD_BYTES_MAX: usize = 16 * 1024;
-/// Most headers of an HTTP request.
-pub const HTTP_HEADERS_MAX: usize = 64;
+/// Most headers of an HTTP request: a hundred, as many as other servers take, beside `Host`.
+pub const HTTP_HEADERS_MAX: usize = 101;
 /// Line ends tolerated before an HTTP request.
 pub const HTTP_LEADING_BYTES_MAX: usize = 8;
 /// Longest chunk size line, or trailer.

@@ -6,6 +6,7 @@ use super::meaning::{BodyForm, Meaning};
 use super::target::{Named, named};
 use crate::limits::*;
 use memchr::memchr;
+use std::mem::MaybeUninit;
 
 /// What a client may send.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -171,9 +172,10 @@ fn step<'a>(
 
 /// The request without its body, and what its headers say of that.
 fn read_head(head: &[u8]) -> Result<(Request<'_>, Meaning), HttpError> {
-    let mut headers = [httparse::EMPTY_HEADER; HTTP_HEADERS_MAX];
-    let mut line = httparse::Request::new(&mut headers);
-    match line.parse(head) {
+    // Most requests have a few: the room for the rest is not even written to.
+    let mut headers = [const { MaybeUninit::uninit() }; HTTP_HEADERS_MAX];
+    let mut line = httparse::Request::new(&mut []);
+    match line.parse_with_uninit_headers(head, &mut headers) {
         Ok(httparse::Status::Complete(len)) if len == head.len() => {}
         Ok(_) => return Err(HttpError::Malformed),
         Err(httparse::Error::TooManyHeaders) => return Err(HttpError::HeadTooLarge),

@@ -3,6 +3,7 @@
 use crate::run;
 use dolium_protocol::detect::{Detected, Listener, detect};
 use dolium_protocol::http;
+use dolium_protocol::limits::HTTP_HEADERS_MAX;
 
 #[test]
 fn http_requests() {
@@ -40,7 +41,7 @@ fn http_requests() {
                         request.body.pieces().map(<[u8]>::len).sum::<usize>(),
                         request.body.len()
                     );
-                    assert!(request.headers().count() <= 64);
+                    assert!(request.headers().count() <= HTTP_HEADERS_MAX);
                     let mut key = Vec::new();
                     if http::percent_decode(request.path, &mut key).is_ok() {
                         assert!(key.len() <= request.path.len());
