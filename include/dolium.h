@@ -266,6 +266,8 @@ dolium_status dolium_scan(const dolium_store *store,
 /*
  Has the server execute a command: `count` words, such as SET, key, value. With DOLIUM_OK `*reply`
  is its reply, which may itself be an error; it has to be freed. Otherwise `*reply` is NULL.
+ It runs in the database of `store`. Another one is chosen by dolium_db; SELECT is DOLIUM_ERROR, except
+ within MULTI, where it is of the commands up to EXEC.
  In a child that was forked after attaching it fails: attach again there. It waits for the server
  however long that takes, unless dolium_set_timeout says otherwise.
 

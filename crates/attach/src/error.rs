@@ -50,6 +50,8 @@ pub enum Error {
         open: u16,
         asked: u16,
     },
+    /// SELECT outside of MULTI: what is executed next runs in the database of its handle all the same.
+    Selects,
     /// A command without a word.
     NoCommand,
     /// The key is there, but holds no string.
@@ -125,6 +127,10 @@ impl std::fmt::Display for Error {
                 f,
                 "a MULTI of this process is open in database {open}, and would take in this \
                  command for database {asked}: EXEC or DISCARD it first, or attach once more"
+            ),
+            Error::Selects => f.write_str(
+                "SELECT chooses nothing here, as each command runs in the database of the handle that \
+                 executes it: Store::db, in C dolium_db, gives a handle of another one. It was not sent",
             ),
             Error::NoCommand => {
                 f.write_str("a command has at least one word, its name; none was given")

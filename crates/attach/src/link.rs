@@ -34,6 +34,9 @@ impl Store {
     /// attached process, not of a thread or clone: while it is open, handles of other databases are
     /// refused, and a read that would have to ask the server fails as [`Error::Contended`].
     ///
+    /// It runs in the database of this handle. Another one is chosen by [`Store::db`]; SELECT is refused as
+    /// [`Error::Selects`], except within MULTI, where it is of the commands up to EXEC.
+    ///
     /// It waits for the reply however long that takes: of a server that is stopped (SIGSTOP, a
     /// debugger, a frozen container) for ever, unless there is a [time limit](Store::with_time_limit).
     pub fn execute(&self, args: &[&[u8]]) -> Result<Value, Error> {

@@ -5,6 +5,9 @@
 //! another database than the command before. That must not happen before a login (a server with a
 //! password refuses SELECT) nor within MULTI (where it would be queued among the caller's commands).
 //! Both are known from the replies alone: what a command asks for is not always what it gets.
+//!
+//! For that reason a caller's own SELECT is refused: the next command would run where its handle says, and
+//! who believes it to be elsewhere writes over other keys. Within MULTI it means what follows there.
 
 use crate::error::Error;
 use dolium_protocol::resp::Value;
@@ -14,7 +17,7 @@ const OF_NO_DATABASE: [&str; 5] = ["AUTH", "HELLO", "RESET", "QUIT", "DISCARD"];
 /// These end a transaction and are never queued, so any handle may send them.
 const END_A_TRANSACTION: [&str; 3] = ["DISCARD", "RESET", "QUIT"];
 /// After these another database may be selected than before: a queued SELECT runs with EXEC.
-const FORGET_THE_DATABASE: [&str; 4] = ["SELECT", "RESET", "EXEC", "DISCARD"];
+const FORGET_THE_DATABASE: [&str; 3] = ["RESET", "EXEC", "DISCARD"];
 
 #[derive(Debug)]
 pub struct Standing {
@@ -44,6 +47,7 @@ impl Standing {
             }
             // The transaction's own commands, in the database that it was begun in or has chosen.
             Some(_) => Ok(false),
+            None if is(name, "SELECT") => Err(Error::Selects),
             None => Ok(self.selected != Some(db) && !is_one_of(&OF_NO_DATABASE)),
         }
     }
@@ -126,6 +130,17 @@ mod tests {
         assert!(standing.note_select(3, &simple("QUEUED")).is_err());
         assert!(standing.needs_select(3, b"GET").unwrap());
         assert!(standing.needs_select(0, b"GET").unwrap());
+    }
+
+    /// It was answered OK, and the next command ran in database 0.
+    #[test]
+    fn nothing_is_selected_for_the_caller() {
+        let mut standing = Standing::new();
+        assert!(matches!(standing.needs_select(0, b"select"), Err(Error::Selects)));
+        standing.note(0, b"MULTI", &simple("OK"));
+        assert!(!standing.needs_select(0, b"SELECT").unwrap());
+        standing.note(0, b"EXEC", &Value::Array(Vec::new()));
+        assert!(matches!(standing.needs_select(0, b"SELECT"), Err(Error::Selects)));
     }
 
     #[test]

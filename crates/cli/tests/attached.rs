@@ -74,7 +74,7 @@ fn databases_are_apart() {
     assert!(matches!(zero.db(4), Err(Error::NoSuchDatabase { asked: 4, databases: 4 })));
     ok(zero.execute(&[b"SET", b"k", b"zero"]).unwrap());
     ok(three.execute(&[b"SET", b"k", b"three"]).unwrap());
-    ok(zero.execute(&[b"SELECT", b"2"]).unwrap());
+    assert!(matches!(zero.execute(&[b"SELECT", b"2"]), Err(Error::Selects)));
     ok(zero.execute(&[b"SET", b"only", b"here"]).unwrap());
     assert_eq!(zero.get(b"k").unwrap().unwrap(), b"zero");
     assert_eq!(three.get(b"k").unwrap().unwrap(), b"three");
