@@ -105,7 +105,7 @@ typedef struct dolium_reply dolium_reply;
 typedef struct dolium_store dolium_store;
 
 /*
- Some bytes of the caller's.
+ Some bytes of the caller's. NULL is an empty string if the length is 0, and refused if it is not.
  */
 typedef struct {
   const uint8_t *data;
@@ -206,7 +206,7 @@ dolium_status dolium_get(const dolium_store *store,
 /*
  Reads several keys in batches, which is several times faster than one after another, and hands
  each value to `visit` in order. After DOLIUM_ERROR the keys before the one that could not be read
- have been visited, and no others.
+ have been visited, and no others; none at all if one of them is NULL and has a length.
 
  # Safety
  `store` must be live, and `keys` point to `count` pieces of readable bytes.

@@ -85,7 +85,10 @@ pub unsafe extern "C" fn dolium_execute(
     // SAFETY: a live store as the caller promises.
     let Some(store) = (unsafe { store.as_ref() }) else { return note(&"the store is NULL") };
     // SAFETY: pieces as the caller promises.
-    let words = unsafe { all(words, count) };
+    let words = match unsafe { all(words, count) } {
+        Ok(words) => words,
+        Err(error) => return note(&error),
+    };
     let words: Vec<&[u8]> = words.iter().map(AsRef::as_ref).collect();
     if words.is_empty() {
         return note(&"a command has at least one word");

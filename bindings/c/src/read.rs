@@ -51,12 +51,18 @@ pub unsafe extern "C" fn dolium_get(
     let capacity = if buffer.is_null() { 0 } else { capacity };
     let value = if overlap(key, key_length, buffer, capacity) {
         // SAFETY: bytes as the caller promises, which end with this expression.
-        let key = unsafe { bytes(key, key_length) }.to_vec();
+        let key = match unsafe { bytes(key, key_length) } {
+            Ok(key) => key.to_vec(),
+            Err(error) => return note(&error),
+        };
         // SAFETY: room as the caller promises; the key lies elsewhere now.
         store.store.get_to(&key, unsafe { room(buffer, capacity) })
     } else {
         // SAFETY: bytes as the caller promises.
-        let key = unsafe { bytes(key, key_length) };
+        let key = match unsafe { bytes(key, key_length) } {
+            Ok(key) => key,
+            Err(error) => return note(&error),
+        };
         // SAFETY: room as the caller promises, which has nothing in common with the key.
         store.store.get_to(key, unsafe { room(buffer, capacity) })
     };
@@ -76,7 +82,7 @@ pub unsafe extern "C" fn dolium_get(
 
 /// Reads several keys in batches, which is several times faster than one after another, and hands
 /// each value to `visit` in order. After DOLIUM_ERROR the keys before the one that could not be read
-/// have been visited, and no others.
+/// have been visited, and no others; none at all if one of them is NULL and has a length.
 ///
 /// # Safety
 /// `store` must be live, and `keys` point to `count` pieces of readable bytes.
@@ -92,7 +98,10 @@ pub unsafe extern "C" fn dolium_get_many(
     let Some(store) = (unsafe { store.as_ref() }) else { return note(&"the store is NULL") };
     let Some(visit) = visit else { return note(&"dolium_get_many needs a function to call") };
     // SAFETY: pieces as the caller promises.
-    let keys = unsafe { all(keys, count) };
+    let keys = match unsafe { all(keys, count) } {
+        Ok(keys) => keys,
+        Err(error) => return note(&error),
+    };
     let read = store.store.get_many_with(keys, |number, value| {
         let data = value.map_or(std::ptr::null(), <[u8]>::as_ptr);
         visit(context, number, data, value.map_or(0, <[u8]>::len));
@@ -113,7 +122,11 @@ pub unsafe extern "C" fn dolium_exists(
     // SAFETY: a live store as the caller promises.
     let Some(store) = (unsafe { store.as_ref() }) else { return note(&"the store is NULL") };
     // SAFETY: bytes as the caller promises.
-    match store.store.exists(unsafe { bytes(key, key_length) }) {
+    let key = match unsafe { bytes(key, key_length) } {
+        Ok(key) => key,
+        Err(error) => return note(&error),
+    };
+    match store.store.exists(key) {
         Ok(true) => dolium_status::DOLIUM_OK,
         Ok(false) => dolium_status::DOLIUM_NO_KEY,
         Err(error) => note(&error),
@@ -136,7 +149,14 @@ pub unsafe extern "C" fn dolium_ttl(
         return DOLIUM_TTL_ERROR;
     };
     // SAFETY: bytes as the caller promises.
-    match store.store.ttl(unsafe { bytes(key, key_length) }) {
+    let key = match unsafe { bytes(key, key_length) } {
+        Ok(key) => key,
+        Err(error) => {
+            note(&error);
+            return DOLIUM_TTL_ERROR;
+        }
+    };
+    match store.store.ttl(key) {
         Ok(Ttl::Millis(millis)) => i64::try_from(millis).unwrap_or(i64::MAX),
         Ok(Ttl::Never) => DOLIUM_TTL_NEVER,
         Ok(Ttl::NoKey) => DOLIUM_TTL_NO_KEY,
@@ -163,7 +183,14 @@ pub unsafe extern "C" fn dolium_type(
         return std::ptr::null();
     };
     // SAFETY: bytes as the caller promises.
-    match store.store.kind(unsafe { bytes(key, key_length) }) {
+    let key = match unsafe { bytes(key, key_length) } {
+        Ok(key) => key,
+        Err(error) => {
+            note(&error);
+            return std::ptr::null();
+        }
+    };
+    match store.store.kind(key) {
         Ok(Some(Kind::String)) => c"string".as_ptr(),
         Ok(Some(Kind::List)) => c"list".as_ptr(),
         Ok(Some(Kind::Set)) => c"set".as_ptr(),

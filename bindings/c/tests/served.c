@@ -78,6 +78,28 @@ int main(int argc, char **argv) {
     } while (cursor != 0);
     printf("steps of none: %zu keys\n", met);
 
+    dolium_bytes empty[] = {text("SET"), text("empty"), {NULL, 0}};
+    if (dolium_execute(store, empty, 3, &reply) != DOLIUM_OK)
+        return 5;
+    dolium_reply_free(reply);
+    dolium_bytes nothing[] = {text("SET"), text("k"), {NULL, 100}};
+    if (dolium_execute(store, nothing, 3, &reply) == DOLIUM_ERROR && !reply)
+        printf("nothing: %s\n", dolium_error_message());
+    dolium_bytes negative[] = {text("SET"), text("k"), {value, (size_t)-1}};
+    if (dolium_execute(store, negative, 3, &reply) == DOLIUM_ERROR && !reply)
+        printf("negative: %s\n", dolium_error_message());
+    dolium_bytes torn[] = {text("k"), {NULL, 1}};
+    size_t none = 0;
+    printf("refused: %d %d %d %d %d %d %d\n",
+           dolium_execute(store, NULL, 3, &reply) == DOLIUM_ERROR,
+           dolium_execute(store, empty, SIZE_MAX / 4, &reply) == DOLIUM_ERROR,
+           dolium_get(store, NULL, 1, value, sizeof value, &none) == DOLIUM_ERROR,
+           dolium_get_many(store, torn, 2, visit, NULL) == DOLIUM_ERROR,
+           dolium_exists(store, value, (size_t)-1) == DOLIUM_ERROR,
+           dolium_ttl(store, NULL, 1) == DOLIUM_TTL_ERROR, dolium_type(store, NULL, 1) == NULL);
+    if (dolium_exists(store, NULL, 0) != DOLIUM_NO_KEY)
+        return 6;
+
     pthread_t id;
     pthread_key_create(&at_end, late);
     pthread_create(&id, NULL, thread, store);

@@ -13,6 +13,9 @@ visit 1: (none)
 visit 2: (none)
 visit 3: w
 steps of none: 3 keys
+nothing: a pointer is NULL though its length is 100: an empty string has length 0
+negative: a length is 18446744073709551615, which is more than there can be in memory: was it negative?
+refused: 1 1 1 1 1 1 1
 late: v
 ended
 served: 0
