@@ -217,7 +217,7 @@ fn run_gated(ctx: &mut Context<'_>, prepared: &Prepared, args: Args<'_>) -> Opti
         // For this one command; it may ask for more of the same itself.
         ctx.client.reply_mode = ReplyMode::Skipping;
     }
-    let ran = match admit(ctx.client, prepared, &args) {
+    let ran = match admit(ctx, prepared, &args) {
         Err(error) => {
             // What nobody knows is no command, not even the last one.
             ctx.client.last_command = prepared.row.filter(|_| prepared.is_known());
@@ -255,7 +255,7 @@ fn run_gated(ctx: &mut Context<'_>, prepared: &Prepared, args: Args<'_>) -> Opti
 
 /// The command, if this client may run it now.
 fn admit(
-    client: &ClientState,
+    ctx: &Context<'_>,
     prepared: &Prepared,
     args: &Args<'_>,
 ) -> Result<&'static Row, CommandError> {
@@ -273,7 +273,9 @@ fn admit(
         }
         (None, _) => return Err(unknown_command(args)),
     };
-    if !client.authenticated() && !row.has(flag::NO_AUTH) {
+    let client = &*ctx.client;
+    // There may be no password any more since it came. It keeps its gate: there may be one again.
+    if !client.authenticated() && !row.has(flag::NO_AUTH) && ctx.host.has_password() {
         return Err(CommandError::Coded("NOAUTH Authentication required."));
     }
     let in_multi = client.gate & gate::MULTI != 0;

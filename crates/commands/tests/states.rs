@@ -6,6 +6,7 @@ mod host;
 use conversation::Conversation;
 use dolium_commands::context::Flow;
 use dolium_engine::{Engine, Policy};
+use host::HAS_PASSWORD;
 
 pub const NOW: u64 = 1_700_000_000_000;
 
@@ -81,6 +82,21 @@ fn nothing_runs_before_the_password_but_what_may() {
     assert!(talk.ask("auth nobody x").starts_with("-WRONGPASS"));
     assert_eq!(talk.ask("auth default right"), "+OK\r\n");
     assert_eq!(talk.ask("get k"), "$-1\r\n");
+}
+
+#[test]
+fn everything_runs_while_there_is_no_password_any_more() {
+    let mut talk = Conversation::begin();
+    talk.lock();
+    HAS_PASSWORD.set(false);
+    assert_eq!(talk.ask("get k"), "$-1\r\n");
+    assert_eq!(talk.ask("multi"), "+OK\r\n");
+    assert_eq!(talk.ask("set k v"), "+QUEUED\r\n");
+    assert_eq!(talk.ask("exec"), "*1\r\n+OK\r\n");
+    // As in Redis, which asks of this command's client alone.
+    assert!(talk.ask("hello 3").starts_with("-NOAUTH HELLO must be called"));
+    HAS_PASSWORD.set(true);
+    assert_eq!(talk.ask("get k"), "-NOAUTH Authentication required.\r\n");
 }
 
 #[test]

@@ -203,6 +203,14 @@ impl Connection {
         }
     }
 
+    /// A Memcached client that came while there was a password may all when there is none any more.
+    #[inline]
+    pub fn look_for_password(&mut self, server: &Server) {
+        if !self.memcache.authenticated && !server.memcached_wants_login() {
+            self.memcache.authenticated = true;
+        }
+    }
+
     /// Bytes that wait for the peer; where TLS has them already, only that there are some.
     pub fn unsent(&self) -> usize {
         self.output.len() - self.sent + usize::from(self.transport.is_behind())

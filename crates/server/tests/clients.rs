@@ -217,3 +217,29 @@ fn a_threshold_of_zero_logs_the_rest_of_the_same_pipeline() {
     // CONFIG SET itself ran under the old threshold, but ends under the new one.
     client.expect("+OK\r\n+OK\r\n$1\r\nv\r\n:3\r\n");
 }
+
+/// They stayed locked out, with no password that would have let them in.
+#[test]
+fn a_password_that_is_taken_back_locks_nobody_out() {
+    let house = House::open(&["threads 2", "requirepass secret"]);
+    let mut early: Vec<_> = (0..4).map(|_| house.client()).collect();
+    for client in &mut early {
+        client.ask("PING\r\n", "-NOAUTH Authentication required.\r\n");
+    }
+    let mut text = house.client_of(Door::Memcached);
+    text.ask("get k\r\n", "CLIENT_ERROR unauthenticated\r\n");
+    let mut chief = house.client();
+    chief.ask("AUTH secret\r\nCONFIG SET requirepass \"\"\r\n", "+OK\r\n+OK\r\n");
+    // Nor do the limits hold for what one without the password may send: ten words.
+    let many = format!("*13\r\n$3\r\nDEL\r\n{}", "$1\r\nx\r\n".repeat(12));
+    for client in &mut early {
+        client.ask("PING\r\nSET k v\r\n", "+PONG\r\n+OK\r\n");
+        client.ask(&many, ":0\r\n");
+        client.ask("MULTI\r\nGET k\r\nEXEC\r\n", "+OK\r\n+QUEUED\r\n*1\r\n$1\r\nv\r\n");
+    }
+    text.ask("set k 0 0 1\r\nw\r\nget k\r\n", "STORED\r\nVALUE k 0 1\r\nw\r\nEND\r\n");
+    // As in Redis: who has not given a password has not given the next one either.
+    chief.ask("CONFIG SET requirepass other\r\nPING\r\n", "+OK\r\n+PONG\r\n");
+    early[0].ask("PING\r\n", "-NOAUTH Authentication required.\r\n");
+    early[0].ask("AUTH other\r\nPING\r\n", "+OK\r\n+PONG\r\n");
+}

@@ -3,7 +3,7 @@
 // Each test binary uses a part of it.
 #![allow(dead_code)]
 
-use crate::host::FakeHost;
+use crate::host::{FakeHost, HAS_PASSWORD};
 use dolium_commands::connection::{ClientState, gate};
 use dolium_commands::context::{Context, Flow};
 use dolium_commands::dispatch::{self, Ran};
@@ -60,6 +60,7 @@ impl Conversation {
 
     /// From now on a password is wanted.
     pub fn lock(&mut self) {
+        HAS_PASSWORD.set(true);
         self.client.set_gate(gate::UNAUTHENTICATED, true);
     }
 

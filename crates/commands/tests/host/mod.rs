@@ -11,6 +11,8 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 thread_local! {
     /// The commands that EXEC has told of in this thread, and whether they failed.
     pub static EXECUTED: RefCell<Vec<(&'static str, bool)>> = const { RefCell::new(Vec::new()) };
+    /// Whether there is a password.
+    pub static HAS_PASSWORD: Cell<bool> = const { Cell::new(false) };
     /// Done once, when a command of this thread asks for a random number.
     pub static AT_RANDOM: Cell<Option<Box<dyn FnOnce()>>> = const { Cell::new(None) };
 }
@@ -34,7 +36,7 @@ impl Host for FakeHost {
         (drawn ^ drawn >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9).rotate_left(29)
     }
     fn has_password(&self) -> bool {
-        false
+        HAS_PASSWORD.get()
     }
     fn check_password(&self, user: &[u8], _: &[u8]) -> bool {
         user == b"default"

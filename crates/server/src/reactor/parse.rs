@@ -68,7 +68,8 @@ impl Reactor {
     ) -> Progress {
         let Some(connection) = self.slab.get(token) else { return Progress { at: end, need: 0 } };
         let authenticated = connection.client.authenticated();
-        let limits = self.limits.with_authenticated(authenticated);
+        let is_known = authenticated || !self.server.config.live.has_password.load(Relaxed);
+        let limits = self.limits.with_authenticated(is_known);
         let db = connection.client.db;
         let engine = self.session.engine();
         while at < end && !self.batch.is_full() {
@@ -143,6 +144,7 @@ impl Reactor {
         end: usize,
     ) -> Progress {
         let Some(connection) = self.slab.get(token) else { return Progress { at: end, need: 0 } };
+        connection.look_for_password(&self.server);
         let authenticated = connection.memcache.authenticated;
         while at < end && !self.batch.is_full() {
             if connection.taken == self.requests_a_turn {
@@ -225,6 +227,7 @@ impl Reactor {
         end: usize,
     ) -> Progress {
         let Some(connection) = self.slab.get(token) else { return Progress { at: end, need: 0 } };
+        connection.look_for_password(&self.server);
         while at < end && !self.batch.is_full() {
             if connection.skipping > 0 {
                 let skipped = connection.skipping.min(end - at);
