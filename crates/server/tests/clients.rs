@@ -171,7 +171,7 @@ fn another_port_may_be_chosen_while_clients_stay() {
     client.ask(
         &format!("CONFIG SET timeout 7 port {taken}\r\n"),
         "-ERR CONFIG SET failed (possibly related to argument 'port') - \
-         Unable to listen on this port\r\n",
+         Unable to listen on this port. Check server logs.\r\n",
     );
     client.ask("CONFIG GET timeout\r\n", "*2\r\n$7\r\ntimeout\r\n$1\r\n0\r\n");
     drop(busy);

@@ -74,7 +74,7 @@ impl Server {
                     tracing::warn!(%failure, "CONFIG SET port");
                     SetFailure::Refused {
                         name: "port".into(),
-                        reason: "Unable to listen on this port".into(),
+                        reason: "Unable to listen on this port. Check server logs.".into(),
                     }
                 })?;
             for listeners in doors {
