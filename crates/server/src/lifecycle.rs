@@ -310,11 +310,9 @@ fn check_memory(config: &Config, threads: usize) -> Result<(), StartFailure> {
 /// As many clients as there are descriptors for.
 fn fit_clients(config: &Config, threads: usize) {
     let wanted = config.live.maxclients.load(Relaxed);
-    // Those that linger close when descriptors are short, so fewer clients are not the price.
-    let lingering = (threads * LINGER_MAX) as u64;
-    let limit = process::raise_descriptors(wanted + DESCRIPTORS_RESERVED + lingering);
-    if limit < wanted + DESCRIPTORS_RESERVED {
-        let fits = limit.saturating_sub(DESCRIPTORS_RESERVED).max(1);
+    let limit = process::raise_descriptors_for(wanted, threads);
+    let fits = process::clients_within(limit);
+    if fits < wanted {
         tracing::warn!(
             wanted,
             fits,

@@ -1,5 +1,6 @@
 //! What the system says of this process: memory, processor time, descriptors, cores.
 
+use crate::limits::{DESCRIPTORS_RESERVED, LINGER_MAX};
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use std::fs;
 use std::path::Path;
@@ -74,8 +75,20 @@ pub fn processor_seconds() -> (f64, f64) {
     (seconds(11), seconds(12))
 }
 
-/// Raises the limit on descriptors to what `wanted` needs; what it is now.
-pub fn raise_descriptors(wanted: u64) -> u64 {
+/// Raises the limit on descriptors to what so many clients need; what it is now.
+pub fn raise_descriptors_for(clients: u64, threads: usize) -> u64 {
+    // Those that linger close when descriptors are short, so fewer clients are not the price.
+    let lingering = (threads * LINGER_MAX) as u64;
+    raise_descriptors(clients + DESCRIPTORS_RESERVED + lingering)
+}
+
+/// How many clients there can be where the limit on descriptors is this.
+pub fn clients_within(limit: u64) -> u64 {
+    limit.saturating_sub(DESCRIPTORS_RESERVED).max(1)
+}
+
+/// Raises the limit on descriptors to `wanted`, or as far as it goes; what it is now.
+fn raise_descriptors(wanted: u64) -> u64 {
     let limit = getrlimit(Resource::Nofile);
     let hard = limit.maximum.unwrap_or(u64::MAX);
     let now = limit.current.unwrap_or(u64::MAX);

@@ -1,5 +1,5 @@
 //! What a change of parameters (CONFIG SET) brings with it. What can be refused is tried before anything
-//! changes: certificates, memory for notifications, ports.
+//! changes: certificates, memory for notifications, descriptors, ports.
 
 use crate::config::SetFailure;
 use crate::config::table::position;
@@ -7,6 +7,7 @@ use crate::doors::open_ports;
 use crate::limits::{BACKLOG_DEFAULT, JOURNAL_BYTES, JOURNAL_SLACK_BYTES};
 use crate::listener::{Door, Listener};
 use crate::mailbox::Mail;
+use crate::process::{clients_within, raise_descriptors_for};
 use crate::server::Server;
 use crate::tls;
 use std::sync::atomic::Ordering::Relaxed;
@@ -56,6 +57,23 @@ impl Server {
             }
         };
         Err(SetFailure::Refused { name: name.into(), reason: reason.into() })
+    }
+
+    /// Raises the limit on descriptors for as many clients as there may be from now on. Refused where the
+    /// system allows fewer: who came then would be neither served nor told why.
+    pub(super) fn make_place_for_clients(&self, pairs: &[(&str, &str)]) -> Result<(), SetFailure> {
+        let is_named = |(name, _): &&(&str, &str)| name.eq_ignore_ascii_case("maxclients");
+        let Some((name, wanted)) = pairs.iter().find(is_named) else { return Ok(()) };
+        let wanted = wanted.parse().unwrap_or(0);
+        let fits = clients_within(raise_descriptors_for(wanted, self.posts.len()));
+        if fits >= wanted {
+            return Ok(());
+        }
+        let reason = format!(
+            "The operating system is not able to handle the specified number of clients, try with \
+             {fits}"
+        );
+        Err(SetFailure::Refused { name: (*name).into(), reason })
     }
 
     /// Listens on another port for Redis clients, if the new values say so. Clients stay.

@@ -69,6 +69,7 @@ impl Host for Server {
             // Read before anything changes: all of it counts or nothing.
             let secured = self.read_secured(&pairs, values)?;
             let entered = Entered::of(&pairs)?;
+            self.make_place_for_clients(&pairs)?;
             self.ask_for_notifications(&pairs, values)?;
             if let Err(refused) = self.rebind(values) {
                 // Changes were read from that moment on, for notifications that nobody is to get.
