@@ -1,5 +1,5 @@
 //! The syntax of `redis.conf`: a directive a line, words quoted where needed, `#` comments,
-//! `include` of other files.
+//! `include` of other files. A file is bytes: only what is said in it has to be UTF-8.
 
 use super::ConfigFailure;
 use crate::limits::INCLUDE_DEPTH;
@@ -15,79 +15,87 @@ pub struct Line {
     pub place: String,
 }
 
+/// The lines of a file, without their ends.
+pub fn lines(text: &[u8]) -> impl Iterator<Item = &[u8]> {
+    text.split_inclusive(|byte| *byte == b'\n').map(|line| {
+        let line = line.strip_suffix(b"\n").unwrap_or(line);
+        line.strip_suffix(b"\r").unwrap_or(line)
+    })
+}
+
 /// Splits a line into words. `"..."` knows `\n \r \t \b \a \xHH \c`, `'...'` only `\'`.
 /// `None`: the quotes do not pair, or text follows a closing one.
-pub fn split(line: &str) -> Option<Vec<String>> {
+pub fn split(line: &[u8]) -> Option<Vec<Vec<u8>>> {
     let mut words = Vec::new();
-    let mut rest = line.chars().peekable();
+    let mut rest = line.iter().copied().peekable();
     loop {
-        while rest.next_if(|c| c.is_ascii_whitespace()).is_some() {}
+        while rest.next_if(u8::is_ascii_whitespace).is_some() {}
         if rest.peek().is_none() {
             return Some(words);
         }
-        let mut word = String::new();
+        let mut word = Vec::new();
         loop {
             match rest.next() {
                 None => break,
-                Some(c) if c.is_ascii_whitespace() => break,
-                Some('"') => {
+                Some(byte) if byte.is_ascii_whitespace() => break,
+                Some(b'"') => {
                     loop {
                         match rest.next()? {
-                            '"' => break,
-                            '\\' => word.push(escaped(&mut rest)?),
-                            c => word.push(c),
+                            b'"' => break,
+                            b'\\' => word.push(escaped(&mut rest)?),
+                            byte => word.push(byte),
                         }
                     }
-                    if rest.peek().is_some_and(|c| !c.is_ascii_whitespace()) {
+                    if rest.peek().is_some_and(|byte| !byte.is_ascii_whitespace()) {
                         return None;
                     }
                 }
-                Some('\'') => {
+                Some(b'\'') => {
                     loop {
                         match rest.next()? {
-                            '\'' => break,
-                            '\\' if rest.peek() == Some(&'\'') => word.push(rest.next()?),
-                            c => word.push(c),
+                            b'\'' => break,
+                            b'\\' if rest.peek() == Some(&b'\'') => word.push(rest.next()?),
+                            byte => word.push(byte),
                         }
                     }
-                    if rest.peek().is_some_and(|c| !c.is_ascii_whitespace()) {
+                    if rest.peek().is_some_and(|byte| !byte.is_ascii_whitespace()) {
                         return None;
                     }
                 }
-                Some(c) => word.push(c),
+                Some(byte) => word.push(byte),
             }
         }
         words.push(word);
     }
 }
 
-fn escaped(rest: &mut std::iter::Peekable<std::str::Chars<'_>>) -> Option<char> {
+/// A byte, not a letter: of one beyond ASCII Redis writes the bytes of UTF-8, each by its number.
+fn escaped(rest: &mut (impl Iterator<Item = u8> + Clone)) -> Option<u8> {
     Some(match rest.next()? {
-        'n' => '\n',
-        'r' => '\r',
-        't' => '\t',
-        'b' => '\x08',
-        'a' => '\x07',
-        'x' => {
+        b'n' => b'\n',
+        b'r' => b'\r',
+        b't' => b'\t',
+        b'b' => b'\x08',
+        b'a' => b'\x07',
+        b'x' => {
             let mut ahead = rest.clone();
-            let digits: Option<Vec<u32>> =
-                (0..2).map(|_| ahead.next().and_then(|c| c.to_digit(16))).collect();
-            match digits.as_deref() {
-                Some([high, low]) => {
+            let mut digit = || ahead.next().and_then(|byte| char::from(byte).to_digit(16));
+            match (digit(), digit()) {
+                (Some(high), Some(low)) => {
                     rest.nth(1);
-                    char::from_u32(high * 16 + low)?
+                    (high * 16 + low) as u8
                 }
-                _ => 'x',
+                _ => b'x',
             }
         }
-        c => c,
+        byte => byte,
     })
 }
 
 /// The directives of a file and of what it includes, in order.
 pub fn read(path: &Path) -> Result<Vec<Line>, ConfigFailure> {
     let mut lines = Vec::new();
-    let text = std::fs::read_to_string(path).map_err(|error| {
+    let text = std::fs::read(path).map_err(|error| {
         let hint = match error.kind() {
             ErrorKind::NotFound => "; directives begin with --, as in dolium --port 7000",
             _ => "",
@@ -101,9 +109,9 @@ pub fn read(path: &Path) -> Result<Vec<Line>, ConfigFailure> {
 
 fn read_into(
     path: &Path,
-    text: &str,
+    text: &[u8],
     depth: usize,
-    lines: &mut Vec<Line>,
+    read: &mut Vec<Line>,
 ) -> Result<(), ConfigFailure> {
     if depth > INCLUDE_DEPTH {
         return Err(ConfigFailure::new(
@@ -111,13 +119,15 @@ fn read_into(
             format!("include goes deeper than {INCLUDE_DEPTH} files; is it a circle?"),
         ));
     }
-    for (number, line) in text.lines().enumerate() {
+    for (number, line) in lines(text).enumerate() {
         let place = format!("{}:{}", path.display(), number + 1);
+        let fail = |reason: &str| ConfigFailure::new(&place, reason.into());
         if is_comment(line) {
             continue;
         }
-        let mut words = split(line)
-            .ok_or_else(|| ConfigFailure::new(&place, "the quotes do not pair".into()))?;
+        let words = split(line).ok_or_else(|| fail("the quotes do not pair"))?;
+        let words: Result<Vec<String>, _> = words.into_iter().map(String::from_utf8).collect();
+        let mut words = words.map_err(|_| fail("names and values must be UTF-8 here"))?;
         if words.is_empty() {
             continue;
         }
@@ -125,22 +135,20 @@ fn read_into(
         if name.eq_ignore_ascii_case("include") {
             for included in words {
                 let included = relative_to(path, &included);
-                let text = std::fs::read_to_string(&included).map_err(|error| {
-                    let included = included.display();
-                    let reason = format!("'include': {included} cannot be read: {error}");
-                    ConfigFailure::new(&place, reason)
+                let text = std::fs::read(&included).map_err(|error| {
+                    fail(&format!("'include': {} cannot be read: {error}", included.display()))
                 })?;
-                read_into(&included, &text, depth + 1, lines)?;
+                read_into(&included, &text, depth + 1, read)?;
             }
         } else {
-            lines.push(Line { name, words, place });
+            read.push(Line { name, words, place });
         }
     }
     Ok(())
 }
 
-pub fn is_comment(line: &str) -> bool {
-    line.trim_start().starts_with('#')
+pub fn is_comment(line: &[u8]) -> bool {
+    line.trim_ascii_start().starts_with(b"#")
 }
 
 /// An included file is named from the working directory, as in Redis, or beside its includer.
@@ -185,12 +193,14 @@ mod tests {
             ("  save \"\"  ", vec!["save", ""]),
             (r#"requirepass "a b\n\x41\"""#, vec!["requirepass", "a b\nA\""]),
             (r"logfile 'it\'s'", vec!["logfile", "it's"]),
+            (r#"a "\xC3\xa9\xg" é"#, vec!["a", "éxg", "é"]),
             ("", vec![]),
         ] {
-            assert_eq!(split(line).unwrap(), words, "{line}");
+            let words: Vec<Vec<u8>> = words.into_iter().map(Vec::from).collect();
+            assert_eq!(split(line.as_bytes()).unwrap(), words, "{line}");
         }
-        for line in ["a \"b", "a 'b", "a \"b\"c"] {
-            assert_eq!(split(line), None, "{line}");
+        for line in ["a \"b", "a 'b", "a \"b\"c", "a \"\\"] {
+            assert_eq!(split(line.as_bytes()), None, "{line}");
         }
     }
 
@@ -225,5 +235,47 @@ mod tests {
         assert!(nowhere.reason.contains("directives begin with --"), "{nowhere}");
         assert_eq!(names, ["port", "timeout", "hz"]);
         assert!(circle.unwrap_err().to_string().contains("circle"));
+    }
+    /// A folder that goes with the test.
+    struct Folder(PathBuf);
+
+    impl Folder {
+        fn with(name: &str, files: &[(&str, &[u8])]) -> Folder {
+            let folder = std::env::temp_dir().join(format!("dolium-{name}-{}", std::process::id()));
+            std::fs::create_dir_all(&folder).unwrap();
+            for (name, text) in files {
+                std::fs::write(folder.join(name), text).unwrap();
+            }
+            Folder(folder)
+        }
+
+        fn read(&self, name: &str) -> Result<Vec<String>, String> {
+            let lines = read(&self.0.join(name)).map_err(|failure| failure.to_string())?;
+            Ok(lines.into_iter().map(|l| format!("{} {}", l.name, l.words.join(" "))).collect())
+        }
+    }
+
+    impl Drop for Folder {
+        fn drop(&mut self) {
+            let _ = std::fs::remove_dir_all(&self.0);
+        }
+    }
+
+    #[test]
+    fn bytes_that_are_not_utf_8_matter_outside_of_comments_only() {
+        let folder = Folder::with(
+            "bytes",
+            &[
+                ("comment.conf", b"# caf\xe9\r\n  # \xff\nport 1\r\n"),
+                ("value.conf", b"port 1\nrequirepass caf\xe9\n"),
+                ("escaped.conf", b"requirepass \"\\xe9\"\n"),
+            ],
+        );
+        assert_eq!(folder.read("comment.conf").unwrap(), ["port 1"]);
+        for (name, line) in [("value.conf", 2), ("escaped.conf", 1)] {
+            let place = format!("{name}:{line}: names and values must be UTF-8 here");
+            let failure = folder.read(name).unwrap_err();
+            assert!(failure.ends_with(&place), "{failure}");
+        }
     }
 }

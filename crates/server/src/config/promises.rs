@@ -113,7 +113,9 @@ jemalloc-bg-thread yes
     fn stock_and(arguments: &str) -> Vec<Line> {
         let mut lines: Vec<Line> = Vec::new();
         for (number, line) in STOCK.lines().enumerate() {
-            let mut words = split(line).unwrap();
+            let words = split(line.as_bytes()).unwrap().into_iter();
+            let mut words: Vec<String> =
+                words.map(|word| String::from_utf8(word).unwrap()).collect();
             let name = words.remove(0);
             lines.push(Line { name, words, place: format!("redis.conf:{}", number + 1) });
         }

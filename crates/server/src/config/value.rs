@@ -350,8 +350,8 @@ mod tests {
     fn quoted_text_is_what_the_file_reader_reads_back() {
         for text in ["plain", "", "two words", "with \"quotes\"", "back\\slash", "tab\t#x"] {
             let line = format!("name {}", quote(text));
-            let words = crate::config::file::split(&line).unwrap();
-            assert_eq!(words[1], text, "{line}");
+            let words = crate::config::file::split(line.as_bytes()).unwrap();
+            assert_eq!(words[1], text.as_bytes(), "{line}");
         }
     }
 }

@@ -101,7 +101,7 @@ impl Host for Server {
     fn rewrite_config(&self) -> Result<(), RewriteError> {
         let path = self.config.file.as_ref().ok_or(RewriteError::NoFile)?;
         let failed = |e: std::io::Error| RewriteError::Io(e.to_string());
-        let old = std::fs::read_to_string(path).map_err(failed)?;
+        let old = std::fs::read(path).map_err(failed)?;
         let new = crate::config::rewrite::rewrite(&old, &self.config.values());
         // Written beside it and moved over it: no moment without a whole file.
         let beside = path.with_extension("rewritten");
