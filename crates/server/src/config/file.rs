@@ -1,10 +1,12 @@
 //! The syntax of `redis.conf`: a directive a line, words quoted where needed, `#` comments,
-//! `include` of other files. A file is bytes: only what is said in it has to be UTF-8.
+//! `include` of other files, by name or pattern. A file is bytes: only what is said in it has to be
+//! UTF-8.
 
 use super::ConfigFailure;
+use super::included;
 use crate::limits::INCLUDE_DEPTH;
 use std::io::ErrorKind;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 /// One directive as a file or the command line gives it: its name and its words.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -134,11 +136,12 @@ fn read_into(
         let name = words.remove(0);
         if name.eq_ignore_ascii_case("include") {
             for included in words {
-                let included = relative_to(path, &included);
-                let text = std::fs::read(&included).map_err(|error| {
-                    fail(&format!("'include': {} cannot be read: {error}", included.display()))
-                })?;
-                read_into(&included, &text, depth + 1, read)?;
+                for included in included::files(path, &included).map_err(|reason| fail(&reason))? {
+                    let text = std::fs::read(&included).map_err(|error| {
+                        fail(&format!("'include': {} cannot be read: {error}", included.display()))
+                    })?;
+                    read_into(&included, &text, depth + 1, read)?;
+                }
             }
         } else {
             read.push(Line { name, words, place });
@@ -149,15 +152,6 @@ fn read_into(
 
 pub fn is_comment(line: &[u8]) -> bool {
     line.trim_ascii_start().starts_with(b"#")
-}
-
-/// An included file is named from the working directory, as in Redis, or beside its includer.
-fn relative_to(includer: &Path, name: &str) -> PathBuf {
-    let named = PathBuf::from(name);
-    if named.is_absolute() || named.exists() {
-        return named;
-    }
-    includer.parent().map_or(named.clone(), |dir| dir.join(&named))
 }
 
 /// `--port 7000 --save 60 1 --bind ::1`: each `--name` and the words up to the next.
@@ -183,8 +177,9 @@ pub fn from_arguments(arguments: &[String]) -> Result<Vec<Line>, ConfigFailure> 
 }
 
 #[cfg(test)]
-mod tests {
+pub mod tests {
     use super::*;
+    use std::path::PathBuf;
 
     #[test]
     fn words_are_split_as_redis_does() {
@@ -237,10 +232,10 @@ mod tests {
         assert!(circle.unwrap_err().to_string().contains("circle"));
     }
     /// A folder that goes with the test.
-    struct Folder(PathBuf);
+    pub struct Folder(pub PathBuf);
 
     impl Folder {
-        fn with(name: &str, files: &[(&str, &[u8])]) -> Folder {
+        pub fn with(name: &str, files: &[(&str, &[u8])]) -> Folder {
             let folder = std::env::temp_dir().join(format!("dolium-{name}-{}", std::process::id()));
             std::fs::create_dir_all(&folder).unwrap();
             for (name, text) in files {
@@ -249,7 +244,7 @@ mod tests {
             Folder(folder)
         }
 
-        fn read(&self, name: &str) -> Result<Vec<String>, String> {
+        pub fn read(&self, name: &str) -> Result<Vec<String>, String> {
             let lines = read(&self.0.join(name)).map_err(|failure| failure.to_string())?;
             Ok(lines.into_iter().map(|l| format!("{} {}", l.name, l.words.join(" "))).collect())
         }

@@ -6,6 +6,7 @@ pub mod caveats;
 pub mod directive;
 mod directory;
 pub mod file;
+mod included;
 pub mod live;
 mod nearest;
 pub mod page;

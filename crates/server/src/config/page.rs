@@ -81,8 +81,9 @@ pub fn page() -> String {
          A directive stands in a file (`dolium serve dolium.conf`, a line each: `maxmemory 1gb`), on the \
          command line (`dolium --maxmemory 1gb`, which counts after the file), or is changed while the \
          server runs (`CONFIG SET maxmemory 1gb`) if the last column says so; `CONFIG REWRITE` writes what \
-         was changed back into the file. Files may `include` others. `dolium memcached` takes Memcached's \
-         options: [memcached.md](memcached.md).\n\n\
+         was changed back into the file. Files may `include` others, by name or by pattern \
+         (`include conf.d/*.conf`). `dolium memcached` takes Memcached's options: \
+         [memcached.md](memcached.md).\n\n\
          Bytes may have a unit: `k`, `m`, `g` count by thousands, `kb`, `mb`, `gb` by 1024.\n\n\
          What is not true of the server is refused, after all lines were read: a file for Redis that says \
          `daemonize yes`, as Debian's does, starts with `--supervised systemd --daemonize no` behind it. \
