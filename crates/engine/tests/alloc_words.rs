@@ -40,6 +40,22 @@ fn bytes_come_back_from_any_place_and_neighbours_are_kept() {
     }
 }
 
+/// The buffer became twice as large for the two bytes behind a value that had just filled it.
+#[test]
+fn what_ends_a_reply_has_room_behind_a_copy() {
+    let arena = arena(4 << 20);
+    let base = arena.layout().session(0);
+    assert!(arena.commit_fixed(base, 4096));
+    for len in [100, 1000, 4000] {
+        let mut out = b"$1000\r\n".to_vec();
+        arena.copy_out(base, len, &mut out);
+        let place = out.as_ptr();
+        out.extend_from_slice(b"\r\nEND\r\n");
+        assert_eq!(out.as_ptr(), place);
+        assert!(out.capacity() < len + 64, "{} bytes for {len}", out.capacity());
+    }
+}
+
 #[test]
 fn a_frame_stands_around_a_copy_of_any_length() {
     let arena = arena(4 << 20);

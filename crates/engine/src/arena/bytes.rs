@@ -16,6 +16,9 @@
 use super::words::Words;
 use crate::sync::atomics::{AtomicU64, Ordering};
 
+/// The longest that comes behind a value in a reply (`\r\nEND\r\n`).
+const REPLY_END_BYTES: usize = 8;
+
 /// What goes before and behind a value in a reply.
 #[derive(Clone, Copy, Debug)]
 pub struct Frame {
@@ -112,10 +115,12 @@ impl Words {
 }
 
 impl Words {
-    /// Appends `len` bytes that begin at `offset` to `out`.
+    /// Appends `len` bytes that begin at `offset` to `out`. There is room then for what ends a reply: a
+    /// buffer that the value has just filled would become twice as large for two bytes, and the value
+    /// would be copied once more.
     #[inline(always)]
     pub fn copy_out(&self, offset: u64, len: usize, out: &mut Vec<u8>) {
-        out.reserve(len);
+        out.reserve(len + REPLY_END_BYTES);
         self.copy_to(offset, &mut out.spare_capacity_mut()[..len]);
         // SAFETY: the `len` bytes after the old length were reserved, and `copy_to` wrote them all.
         unsafe { out.set_len(out.len() + len) };
