@@ -1,8 +1,9 @@
 //! The memory of clients' buffers, bounded apart from the data (`client-buffers-max`).
 //!
 //! Input that was announced waits until there is room for it, so that two hundred clients with a
-//! megabyte each queue instead of being closed. Output cannot wait: when it passes the bound the
-//! connection with the largest buffers is closed.
+//! megabyte each queue instead of being closed. So do large replies, where the request can run again
+//! (`reactor/stage/room.rs`). Other output cannot wait: when it passes the bound the connection with
+//! the largest buffers is closed.
 //!
 //! ```text
 //!   a request is announced part by part (MSET a <10 MB> b <10 MB>): it holds room for what it has been
@@ -12,8 +13,11 @@
 //!                                      none of these: one more is let in, whatever it takes
 //! ```
 //! If all that is granted is held by requests that wait, they would wait for each other for ever. So then
-//! one goes on beyond its half of the budget, as does one that is larger than all of it: the bound on
-//! memory is the budget and, beside it, one request.
+//! one goes on beyond its half of the budget, as does one that is larger than all of it.
+//!
+//! Large replies have a quarter of the budget, or as much of a half as nobody uses; or one of them is let in alone,
+//! whatever it takes. They do not share with requests: who reads slowly is not to keep others from
+//! writing. The bound on memory is the budget and, beside it, one request and one reply.
 
 use crate::limits::*;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
@@ -52,6 +56,10 @@ pub struct BufferBudget {
     waiting: AtomicU64,
     /// Raised when reserved bytes come back: whoever waits may try again.
     releases: AtomicU64,
+    /// Bytes granted for large replies, the connections that wait for such, and how often some came back.
+    replies: AtomicU64,
+    replies_waiting: AtomicU64,
+    reply_releases: AtomicU64,
 }
 
 impl BufferBudget {
@@ -61,9 +69,10 @@ impl BufferBudget {
 
     /// Smaller ones while much of the budget is used: where many peers read slowly, each keeps
     /// little, and nobody has to be closed for what was gathered. Large requests that are being
-    /// received have a half of the budget to themselves and say nothing about readers.
+    /// received have a half of the budget to themselves and say nothing about readers, and those of large
+    /// replies have theirs.
     pub fn portion(&self, budget: u64) -> Portion {
-        let used = self.used().saturating_sub(self.reserved());
+        let used = self.used().saturating_sub(self.reserved() + self.replies());
         let all_of = |bytes| Portion { copied: bytes, lent: bytes, unsent: bytes / 2 };
         if used < budget / 4 {
             Portion { copied: SEND_BYTES, lent: LOANS_SEND_BYTES, unsent: OUTPUT_HIGH_WATER }
@@ -88,9 +97,50 @@ impl BufferBudget {
 
     /// What all buffers together may take. Large requests have half of the budget, or what one that
     /// was let in alone was granted; the other half is everybody's, and has room for what a buffer
-    /// is longer than its request.
+    /// is longer than its request. Where one large reply is longer than that, others have a quarter.
     pub fn bound(&self, budget: u64) -> u64 {
-        self.reserved().max(budget / 2) + budget / 2
+        let replies = self.replies();
+        let others = if replies <= budget / 2 { budget / 2 } else { replies + budget / 4 };
+        self.reserved().max(budget / 2) + others
+    }
+
+    /// Bytes that have been granted for large replies.
+    pub fn replies(&self) -> u64 {
+        self.replies.load(Relaxed)
+    }
+
+    /// Room for a large reply of a connection that has been granted `own` bytes for it already.
+    pub fn reserve_reply(&self, bytes: u64, own: u64, budget: u64) -> bool {
+        let grant = |all: u64| {
+            let is_free = self.used().max(all) + bytes <= budget / 2;
+            let is_granted = bytes == 0 || all == own || all + bytes <= budget / 4 || is_free;
+            is_granted.then_some(all + bytes)
+        };
+        self.replies.fetch_update(Relaxed, Relaxed, grant).is_ok()
+    }
+
+    pub fn release_reply(&self, bytes: u64) {
+        if bytes != 0 {
+            self.replies.fetch_sub(bytes, Relaxed);
+            self.reply_releases.fetch_add(1, Relaxed);
+        }
+    }
+
+    /// How often room for replies came back: whoever waits may try again.
+    pub fn reply_releases(&self) -> u64 {
+        self.reply_releases.load(Relaxed)
+    }
+
+    pub fn reply_waits(&self) {
+        self.replies_waiting.fetch_add(1, Relaxed);
+    }
+
+    pub fn reply_waits_no_longer(&self) {
+        self.replies_waiting.fetch_sub(1, Relaxed);
+    }
+
+    pub fn has_replies_waiting(&self) -> bool {
+        self.replies_waiting.load(Relaxed) > 0
     }
 
     pub fn releases(&self) -> u64 {
@@ -188,6 +238,28 @@ mod tests {
         assert!(budget.reserve(1000, 100), "alone");
         assert!(!budget.reserve(1, 100));
         assert_eq!(budget.bound(100), 1050, "beside what others may have");
+    }
+
+    #[test]
+    fn large_replies_queue_beside_requests_and_one_oversized_gets_in_alone() {
+        let budget = BufferBudget::default();
+        assert!(budget.reserve_reply(20, 0, 100) && budget.reserve_reply(20, 0, 100));
+        assert!(!budget.reserve_reply(20, 0, 100), "half of the budget is 50");
+        budget.release_reply(20);
+        budget.resize(0, 40);
+        assert!(!budget.reserve_reply(20, 0, 100), "others use what is beyond a quarter");
+        assert!(budget.reserve_reply(5, 0, 100), "and a quarter is 25");
+        assert_eq!(budget.bound(100), 100);
+        budget.resize(40, 0);
+        budget.release_reply(25);
+        assert!(budget.reserve_reply(1000, 0, 100), "alone");
+        assert!(!budget.reserve_reply(1, 0, 100));
+        assert!(budget.reserve_reply(1, 1000, 100), "it is the one that is alone");
+        assert!(budget.reserve_reply(0, 7, 100), "what was granted is enough");
+        assert!(budget.reserve(50, 100), "who reads slowly keeps nobody from writing");
+        assert_eq!(budget.bound(100), 50 + 1001 + 25);
+        budget.resize(0, 1001);
+        assert_eq!(budget.portion(100).lent, LOANS_SEND_BYTES, "others use nothing");
     }
 
     /// `MSET a <20> b <20>` from two clients: each was granted the first value and waited for the second

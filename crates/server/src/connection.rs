@@ -1,5 +1,6 @@
 //! One client's connection, as the thread that owns it keeps it.
 
+use crate::budget::BufferBudget;
 use crate::clients::{Card, Token};
 use crate::incoming::Incoming;
 use crate::limits::{LOANS_SEND_BYTES, LONG_TURN_BYTES};
@@ -28,6 +29,8 @@ pub enum Hold {
     Pause,
     /// A large request waits for room in the budget of buffers.
     Budget,
+    /// A request whose reply is large waits for room for that in the same budget.
+    Reply,
     /// Its client waits for an element of a list.
     Wait,
     /// A dump is being sent, or the connection has become a watcher: its input is not looked at.
@@ -130,6 +133,10 @@ pub struct Connection {
     pub waits_until: Option<u64>,
     /// An HTTP request was refused before all of it had come.
     pub is_refused_unread: bool,
+    /// Bytes of the budget granted for a large reply, until it is sent.
+    pub answering: u64,
+    /// So many it waits for, or has been granted for a request that is to run again.
+    pub wants: u64,
 }
 
 /// What of a connection every turn looks at.
@@ -331,6 +338,14 @@ impl Connection {
     pub fn give_up_incoming(&mut self) {
         if let Some(incoming) = self.incoming.take() {
             incoming.copy_to(&incoming.end, &mut self.input);
+        }
+    }
+
+    /// A large reply that has been sent needs its room no longer.
+    #[inline]
+    pub fn give_back_answered(&mut self, buffers: &BufferBudget) {
+        if self.answering > 0 && self.wants == 0 && self.unsent() == 0 {
+            buffers.release_reply(std::mem::take(&mut self.answering));
         }
     }
 

@@ -117,8 +117,11 @@ pub const LINGER_MAX: usize = 32;
 pub const LINGER_READ_BYTES: usize = 16 * 1024;
 /// How soon a large request that found no room in the budget of buffers asks again.
 pub const BUDGET_RETRY_MS: u64 = 5;
-/// How long a client may send nothing of a large request while others wait for its room, or of a
-/// value that goes into its item.
+/// A reply that is longer than this, and than a sixteenth of the budget of buffers, has its room in
+/// the budget granted before it is sent.
+pub const LARGE_REPLY_BYTES_MIN: usize = 1024 * 1024;
+/// How long a client may send nothing of a large request, or read nothing of a large reply, while others
+/// wait for its room; or send nothing of a value that goes into its item.
 pub const LARGE_REQUEST_STALL_MS: u64 = 10_000;
 /// How long a listener rests after the process ran out of descriptors.
 pub const ACCEPT_REST_MS: u64 = 100;

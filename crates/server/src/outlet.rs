@@ -64,6 +64,11 @@ impl<'s> Loans<'s> {
         self.is_closed = false;
     }
 
+    /// How many of them belong before that byte of the replies: what comes behind begins with some.
+    pub fn count_before(&self, at: usize) -> usize {
+        self.values.iter().take_while(|loan| loan.at <= at).count()
+    }
+
     /// Sends the replies with the values in them, until the socket has no room, and ends the loans.
     /// What was not sent is appended to `rest`, or dropped from the first item on that may be asked
     /// for again: of those that were lent after the first `kept`. `Err`: the peer is gone.

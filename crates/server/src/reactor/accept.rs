@@ -166,6 +166,8 @@ impl Reactor {
             hold: Hold::No,
             closing: Closing::No,
             reserved: 0,
+            answering: 0,
+            wants: 0,
             counted: 0,
             over_soft_since: None,
             last_ms: self.now,

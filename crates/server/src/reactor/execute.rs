@@ -132,6 +132,7 @@ impl Reactor {
             wrote: false,
             kept: 0,
             post: &self.post,
+            unanswered: &mut self.unanswered,
             mail: &mut self.mail,
         };
         if connection.client.gate & gate::SUBSCRIBED != 0 {

@@ -123,7 +123,10 @@ impl Reactor {
             // program that attaches once for all of its life asks seldom, and has no way to connect anew.
             let may_idle = matches!(connection.transport, Transport::Ring(_))
                 || connection.client.subscriptions() > 0
-                || matches!(connection.hold, Hold::Pause | Hold::Wait | Hold::Feed | Hold::Budget);
+                || matches!(
+                    connection.hold,
+                    Hold::Pause | Hold::Wait | Hold::Feed | Hold::Budget | Hold::Reply
+                );
             if timeout_ms != 0 && idle > timeout_ms && !may_idle {
                 self.server.memcached.counts.idle_kicks.fetch_add(1, Relaxed);
                 connection.memcache.close_reason = "idle_timeout";
@@ -139,7 +142,22 @@ impl Reactor {
                     "closed: it announced a large request, did not send it or read, and others wait"
                 );
                 self.doom(token);
-            } else if connection.unsent() > 0 {
+            } else if connection.answering > 0
+                && connection.unsent() > 0
+                && idle > LARGE_REQUEST_STALL_MS
+                && self.server.buffers.has_replies_waiting()
+            {
+                tracing::warn!(
+                    client = connection.client.id,
+                    addr = connection.client.addr,
+                    "closed: it did not read a large reply, and others wait"
+                );
+                self.doom(token);
+            } else if connection.unsent() > 0 || connection.answering > 0 {
+                // Its request has been answered with little after all, or waits for something else: it asks anew.
+                if connection.hold != Hold::Reply {
+                    connection.wants = 0;
+                }
                 self.after_output(token);
             }
         }

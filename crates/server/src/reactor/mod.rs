@@ -87,6 +87,9 @@ pub struct Reactor {
     lingering: linger::Lingering,
     /// Connections whose large request waits for room in the budget, and how much it holds meanwhile.
     starved: Vec<(Token, u64)>,
+    /// Connections whose large replies wait for room there, and what the budget said when they asked last.
+    unanswered: Vec<Token>,
+    replies_seen: u64,
     releases_seen: u64,
     deadlines: wait::Deadlines,
     /// The input of all connections, one after the other; `fill` bytes belong to the batch.
@@ -173,6 +176,8 @@ impl Reactor {
             doomed: Vec::new(),
             lingering: linger::Lingering::default(),
             starved: Vec::new(),
+            unanswered: Vec::new(),
+            replies_seen: 0,
             releases_seen: 0,
             deadlines: wait::Deadlines::default(),
             hot: vec![0; HOT_INPUT_BYTES],
@@ -284,6 +289,7 @@ impl Reactor {
                 self.read_mail(Moment::End);
             }
             self.feed_starved();
+            self.answer_waiting();
             self.end_waits();
             self.close_doomed();
             self.lingering.close_over(self.now);
@@ -349,7 +355,8 @@ impl Reactor {
             return Some(0);
         }
         // Room may come back on another thread, which does not know who waits here.
-        let retry = (!self.starved.is_empty()).then_some(self.now + BUDGET_RETRY_MS);
+        let retry = (!self.starved.is_empty() || !self.unanswered.is_empty())
+            .then_some(self.now + BUDGET_RETRY_MS);
         let ends = [self.deadlines.next(), self.lingering.next_end()];
         let until = [self.resting_until, self.stop_at, retry].into_iter().chain(ends);
         let until = until.flatten().min()?;

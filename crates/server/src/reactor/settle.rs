@@ -144,6 +144,7 @@ impl Reactor {
     /// they may, the largest goes.
     pub(super) fn count_buffers(&mut self, token: Token) {
         let Some(connection) = self.slab.get(token) else { return };
+        connection.give_back_answered(&self.server.buffers);
         let bytes = connection.buffer_bytes();
         if bytes == connection.counted {
             return;
@@ -202,6 +203,7 @@ impl Reactor {
         if !self.starved.is_empty() {
             self.end_starving(token);
         }
+        self.forget_unanswered(token);
         let Some(connection) = self.slab.remove(token) else { return };
         let client = &connection.client;
         if let Some(flag) = &client.transaction.dirty {
@@ -229,6 +231,7 @@ impl Reactor {
         self.server.note_connection(&connection.card, Some(reason));
         self.server.buffers.resize(connection.counted, 0);
         self.server.buffers.release(connection.reserved);
+        self.server.buffers.release_reply(connection.answering);
         self.server.clients.leave(client.id);
         // From here on nobody can choose it.
         self.server.buffers.end_leaving(connection.card.leaving_bytes.load(Relaxed));

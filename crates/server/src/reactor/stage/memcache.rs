@@ -58,10 +58,16 @@ impl Stage<'_> {
         let memcache::Parsed::Complete { request, .. } = parsed else { return };
         // Values, and bytes of them, that are lent for the requests before it.
         let mut earlier = (self.loans.count(), self.loans.bytes());
-        let begins = connection.memcache.left.is_none();
+        let left = connection.memcache.left;
+        let begins = left.is_none();
+        let mut before = self.out.len();
         let mut flow = memcache_commands::run(&mut self.memcache_context(connection), &request);
         if line.len() >= LONG_LINE_BYTES && begins && !is_write {
             connection.gets_much = connection.memcache.left.is_some() || self.is_long_end(earlier);
+        }
+        if !self.has_room_for_reply(connection, before, !is_write && !is_skipped) {
+            connection.memcache.left = left;
+            return self.hold_back(connection, line);
         }
         loop {
             let left = connection.memcache.left;
@@ -82,7 +88,14 @@ impl Stage<'_> {
             if connection.hold.stops_requests() || connection.is_closing() {
                 return self.hold_back(connection, &left.request(line));
             }
+            before = self.out.len();
             flow = memcache_commands::go_on(&mut self.memcache_context(connection), line, left);
+            if !self.has_room_for_reply(connection, before, true) {
+                // What of these keys has been counted and told is not so again.
+                let left = Left::again(line, left.bytes, connection.memcache.left);
+                connection.memcache.left = Some(left);
+                return self.hold_back(connection, &left.request(line));
+            }
         }
         self.finish_memcache(connection, flow, is_write);
     }
@@ -167,8 +180,13 @@ impl Stage<'_> {
         };
         let parsed = memcache::binary::parse(bytes, self.memcache_limits);
         let memcache::binary::Parsed::Complete { request, .. } = parsed else { return };
+        let before = self.out.len();
+        let may_wait = !is_write && refused.is_empty();
         let mut context = self.memcache_context(connection);
         let flow = memcache_commands::run_binary(&mut context, &request);
+        if !self.has_room_for_reply(connection, before, may_wait) {
+            return self.keep(connection, entry);
+        }
         self.finish(connection, flow, is_write);
     }
 }

@@ -2,12 +2,14 @@
 
 mod memcache;
 mod messages;
+mod room;
 mod rows;
 mod send;
 
 use super::batch::Entry;
 use crate::attach::publish;
 use crate::budget::Portion;
+use crate::clients::Token;
 use crate::clock::Stopwatch;
 use crate::connection::{Closing, Connection, Hold};
 use crate::limits::*;
@@ -53,6 +55,8 @@ pub(super) struct Stage<'a> {
     pub kept: usize,
     /// The thread's, and what it has taken out of it and not read yet: messages to subscribers.
     pub post: &'a Mailbox,
+    /// The thread's connections whose large replies wait for room in the budget of buffers.
+    pub unanswered: &'a mut Vec<Token>,
     pub mail: &'a mut Vec<Mail>,
 }
 
@@ -93,6 +97,7 @@ impl Stage<'_> {
         let len = range.len();
         let traits = prepared.row().map_or(row_trait::TIMED, |row| self.traits[row.id as usize]);
         let is_long = len > TIMED_ARGUMENT_BYTES;
+        let before = self.out.len();
         let is_timed = traits & row_trait::TIMED != 0
             || is_long
             // Looked at for every command: CONFIG SET may have run in this very batch.
@@ -107,6 +112,11 @@ impl Stage<'_> {
             self.call(connection, prepared, args, key, traits);
         }
         if self.is_much(connection) {
+            // Nothing that was asked of keys only is lost where it is asked again.
+            let may_wait = traits & row_trait::MAY_WRITE == 0;
+            if !self.has_room_for_reply(connection, before, may_wait) {
+                return self.hold_back(connection, &self.input[range]);
+            }
             self.send_early(connection);
         }
     }
@@ -264,7 +274,11 @@ impl Stage<'_> {
             now: self.now,
             out: self.out,
         };
+        let before = context.out.len();
         let flow = http_commands::run(&mut context, &request);
+        if !self.has_room_for_reply(connection, before, !is_write) {
+            return self.keep(connection, entry);
+        }
         self.finish(connection, flow, is_write);
     }
 

@@ -57,6 +57,7 @@ impl Stage<'_> {
         self.counters.bytes_out.add(moved as u64);
         connection.moved += moved;
         self.loans.clear();
+        connection.give_back_answered(&self.server.buffers);
         if dropped.is_some() {
             // Little is kept of what can be asked for again, so more may be tried than of other values.
             let is_little = moved < LOANS_SEND_FULL_BYTES;
