@@ -17,7 +17,7 @@ use crate::graveyard::Buried;
 use crate::hash::Hasher;
 use crate::incoming::Expected;
 use crate::index::read::View;
-use crate::journal::{ChangeReader, Delivery, Journal, Ring};
+use crate::journal::{ChangeReader, Delivery, Journal, Ring, Wants};
 use crate::large::Order;
 use crate::lease::Leases;
 use crate::limits::DATABASES_MAX;
@@ -226,6 +226,23 @@ impl Engine {
     /// A reader of all changes from now on, with values. While one exists, changes are journalled.
     /// Locks everything for a moment if it is lossless. `Full`: no memory for the ring.
     pub fn changes(self: &Arc<Engine>, delivery: Delivery) -> Result<ChangeReader, StoreError> {
+        self.read_changes(delivery, Wants::Values)
+    }
+
+    /// As `changes`, of names only: values are empty, and so are patches. Unless another reader wants
+    /// them they do not come into the journal either, which holds many more changes then.
+    pub fn names_of_changes(
+        self: &Arc<Engine>,
+        delivery: Delivery,
+    ) -> Result<ChangeReader, StoreError> {
+        self.read_changes(delivery, Wants::Names)
+    }
+
+    fn read_changes(
+        self: &Arc<Engine>,
+        delivery: Delivery,
+        wants: Wants,
+    ) -> Result<ChangeReader, StoreError> {
         {
             let _committing = self.journal_committing.lock().expect("no holder panics");
             if self.journal_committed.load(Relaxed) == 0 {
@@ -235,7 +252,7 @@ impl Engine {
                 self.journal_committed.store(1, Relaxed);
             }
         }
-        Ok(ChangeReader::new(self.clone(), delivery))
+        Ok(ChangeReader::new(self.clone(), delivery, wants))
     }
 
     // ---- for the rest of the engine ----

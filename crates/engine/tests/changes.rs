@@ -228,6 +228,52 @@ fn a_lossy_reader_is_told_what_it_lost_and_goes_on_whole() {
     assert!(matches!(change.effect, Effect::Put { value, .. } if value == b"after"));
 }
 
+/// Values filled the ring, though nobody wanted to know them: one that was as large as the ring was told to
+/// nobody, and so were a few that were made together.
+#[test]
+fn a_reader_of_names_loses_nothing_to_large_values() {
+    let engine = engine(1 << 20);
+    let session = engine.session().expect("a slot");
+    let mut names = engine.names_of_changes(Delivery::Lossy).expect("memory for the ring");
+    let put = |name: &[u8], value: &[u8]| {
+        let key = engine.key(name);
+        let put = Put::plain(Value::Bytes(value));
+        session.write(Db(1), &key, 1).put(Db(1), &key, &put).expect("memory");
+    };
+    let names_of = |reader: &mut ChangeReader| {
+        let mut names = Vec::new();
+        loop {
+            match reader.next() {
+                Next::Change(change) => {
+                    assert_eq!((change.db, change.event), (Db(1), Event::Set));
+                    let Effect::Put { value, .. } = change.effect else { panic!("it was a put") };
+                    names.push((change.key, value.len()));
+                }
+                Next::Empty => return names,
+                Next::Lost(bytes) => panic!("{bytes} bytes lost"),
+            }
+        }
+    };
+    for _ in 0..10 {
+        put(b"large", &vec![1; 2 << 20]);
+        put(b"small", b"1");
+    }
+    // Who wants values begins behind those that have none.
+    let mut values = engine.changes(Delivery::Lossless).expect("memory");
+    put(b"whole", &vec![2; 400_000]);
+    assert_eq!(names_of(&mut values), [(b"whole".to_vec(), 400_000)]);
+    let told = names_of(&mut names);
+    assert_eq!(told.len(), 21);
+    assert_eq!(told[19..], [(b"small".to_vec(), 0), (b"whole".to_vec(), 0)]);
+    drop(values);
+    put(b"large", &vec![1; 2 << 20]);
+    assert_eq!(names_of(&mut names), [(b"large".to_vec(), 0)]);
+    let mut values = engine.changes(Delivery::Lossy).expect("memory");
+    drop(names);
+    put(b"small", b"3");
+    assert_eq!(names_of(&mut values), [(b"small".to_vec(), 1)]);
+}
+
 #[test]
 fn a_cut_under_full_speed_writes_is_the_exact_prefix_of_the_stream() {
     const QUEUE_BYTES: usize = 1 << 20;

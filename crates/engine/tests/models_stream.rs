@@ -202,6 +202,68 @@ fn changes_for_a_reader_that_is_waited_for_add_up_to_the_store() {
     check(|| stream(Delivery::Lossless));
 }
 
+/// One reader wants names, and another begins to want values while changes are made: it has exactly those
+/// from its beginning on, with their values, whatever stands in the ring before it.
+fn late_values(delivery: Delivery) {
+    let (engine, mut names, session) = quietly(|| {
+        let engine = engine();
+        prepare(&engine, &before());
+        let names = engine.names_of_changes(Delivery::Lossy).expect("memory");
+        let session = engine.session().expect("a slot");
+        (engine, names, session)
+    });
+    let tasks = start(&engine, writers());
+    yield_now();
+    let mut values = engine.changes(delivery).expect("memory");
+    let begins = values.position();
+    let changes = follow(&mut values, &tasks);
+    let named = follow(&mut names, &tasks);
+    quietly(|| {
+        let place = |change: &Change| (change.position, change.db, change.key.clone());
+        let mut later = named.iter().filter(|change| change.position >= begins).map(place);
+        match delivery {
+            Delivery::Lossless => {
+                assert!(later.eq(changes.iter().map(place)), "{named:?} and {changes:?}");
+            }
+            // It does without those that were being made when it began.
+            Delivery::Lossy => {
+                let is_there = |change| later.any(|one| one == place(change));
+                assert!(changes.iter().all(is_there), "{named:?} and {changes:?}");
+            }
+        }
+        let mut last = std::collections::HashMap::new();
+        for change in &changes {
+            match &change.effect {
+                Effect::Put { value, .. } => {
+                    assert!(!value.is_empty(), "{change:?}");
+                    last.insert((change.db.0, change.key.clone()), value.clone());
+                }
+                Effect::SwapDb(_) | Effect::FlushDb => last.clear(),
+                Effect::Remove => {
+                    last.remove(&(change.db.0, change.key.clone()));
+                }
+                _ => {}
+            }
+        }
+        let store = everything(&session, &NAMES);
+        for (place, value) in last {
+            assert_eq!(store.get(&place).map(|held| &held.0), Some(&value), "{changes:?}");
+        }
+        drop((names, values, session));
+    });
+    finish(engine, tasks);
+}
+
+#[test]
+fn who_wants_values_begins_behind_changes_without_them() {
+    check(|| late_values(Delivery::Lossless));
+}
+
+#[test]
+fn who_wants_values_and_may_lose_some_is_shown_none_without_its_value() {
+    check(|| late_values(Delivery::Lossy));
+}
+
 /// Values that take the ring's 4 KiB several times over.
 fn long_writers() -> [Vec<Step>; 2] {
     [

@@ -1,5 +1,5 @@
 //! Keyspace notifications: a reader of the engine's change stream that publishes what changed,
-//! in the journal's order.
+//! in the journal's order. It wants no values, so that large ones take no more of the ring than small ones.
 //!
 //! ```text
 //!   a batch that wrote -> engine's journal -> Notifier::drain (one thread at a time)
@@ -96,7 +96,7 @@ impl State {
     fn read(&mut self, engine: &Arc<Engine>) -> bool {
         if self.reader.is_none() {
             // Writers must not wait for subscribers: what falls out of the ring is lost to them.
-            self.reader = engine.changes(Delivery::Lossy).ok();
+            self.reader = engine.names_of_changes(Delivery::Lossy).ok();
         }
         self.reader.is_some()
     }

@@ -10,12 +10,17 @@
 //!   8 u32 bytes of the record | u16 database << 32 | u8 event << 48 | u8 effect << 56
 //!  16 u64  deadline, or the other database of SWAPDB
 //!  24 u32 key bytes | u32 value bytes << 32
-//!  32 u32 client flags | 1 << 33 if more pieces follow | 1 << 34 if new | u8 kind:4, encoding:4 << 40
+//!  32 u32 client flags | 1 << 33 if more pieces follow | 1 << 34 if new | 1 << 35 if without its value
+//!     | u8 kind:4, encoding:4 << 40
 //!  40 u64  position of the first piece
 //!  48      key, value, zeros up to a word
 //! ```
 //! The secret keeps a value that a client chose from passing for a record after the ring has
 //! wrapped. A value too long for a quarter of the ring comes in pieces.
+//!
+//! While all readers want no more than names, records come without values, so that the ring holds as many
+//! changes of long values as of short ones. A reader that wants values passes those over: they are of
+//! before it was registered, or were being made at that moment.
 
 mod reader;
 mod writers;
@@ -35,6 +40,7 @@ use writers::{Writers, Writing, wait_until};
 pub(crate) const RECORD_HEADER_BYTES: usize = 48;
 const MORE_BIT: u64 = 1 << 33;
 const CREATED_BIT: u64 = 1 << 34;
+const NAMED_BIT: u64 = 1 << 35;
 const FORM_SHIFT: u32 = 40;
 
 /// What happens when a reader of changes falls behind by the whole ring.
@@ -44,6 +50,14 @@ pub enum Delivery {
     Lossy,
     /// Writers wait for this reader. It must not wait for a lock of the engine.
     Lossless,
+}
+
+/// What a reader wants to know of a change.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Wants {
+    Values,
+    /// Which key, and what happened to it. Values, and the bytes of patches, may be left out.
+    Names,
 }
 
 /// A change on its way into the ring.
@@ -105,6 +119,8 @@ pub(crate) struct Journal {
     ring: Ring,
     /// Readers there are. Writers look at this before anything else.
     readers: AtomicU64,
+    /// Those of them that want values.
+    valued: AtomicU64,
     /// How far each lossless reader has come.
     lossless: Mutex<Vec<Arc<AtomicU64>>>,
     writers: Writers,
@@ -113,12 +129,24 @@ pub(crate) struct Journal {
 impl Journal {
     pub fn new(ring: Ring) -> Journal {
         let writers = Writers::new(SESSIONS_MAX);
-        Journal { ring, readers: AtomicU64::new(0), lossless: Mutex::default(), writers }
+        Journal {
+            ring,
+            readers: AtomicU64::new(0),
+            valued: AtomicU64::new(0),
+            lossless: Mutex::default(),
+            writers,
+        }
     }
 
     #[inline(always)]
     pub fn is_active(&self) -> bool {
         self.readers.load(Relaxed) != 0
+    }
+
+    /// Whether some reader wants values.
+    #[inline(always)]
+    pub fn tells_values(&self) -> bool {
+        self.valued.load(Relaxed) != 0
     }
 
     pub fn ring(&self) -> Ring {
@@ -130,8 +158,17 @@ impl Journal {
         mem.u64_at(self.ring.head_at).load(Acquire)
     }
 
-    /// For a lossless reader all shards must be locked, so that no change falls between the position and the count.
-    pub(super) fn register(&self, delivery: Delivery, position: u64) -> Option<Arc<AtomicU64>> {
+    /// For a lossless reader all shards must be locked, so that no change falls between the position and the count:
+    /// what is made after that sees both counts, and has its value.
+    pub(super) fn register(
+        &self,
+        delivery: Delivery,
+        wants: Wants,
+        position: u64,
+    ) -> Option<Arc<AtomicU64>> {
+        if wants == Wants::Values {
+            self.valued.fetch_add(1, Relaxed);
+        }
         self.readers.fetch_add(1, Relaxed);
         if delivery == Delivery::Lossy {
             return None;
@@ -141,12 +178,15 @@ impl Journal {
         Some(progress)
     }
 
-    fn unregister(&self, progress: Option<&Arc<AtomicU64>>) {
+    fn unregister(&self, wants: Wants, progress: Option<&Arc<AtomicU64>>) {
         if let Some(progress) = progress {
             let mut readers = self.lossless.lock().expect("no holder panics");
             readers.retain(|r| !Arc::ptr_eq(r, progress));
         }
         self.readers.fetch_sub(1, Relaxed);
+        if wants == Wants::Values {
+            self.valued.fetch_sub(1, Relaxed);
+        }
     }
 
     /// Puts a change into the ring. Under the locks of its shards. `session`: the slot's number of
@@ -161,6 +201,8 @@ impl Journal {
         entry: &Entry<'_>,
     ) {
         let mut text = [0u8; 20];
+        // Looked at once, under the locks: all pieces of a value are there, or none.
+        let tells_value = self.tells_values();
         let (parts, second, flags) = match entry {
             Entry::Put { int, value, deadline, flags, kind, encoding, created } => {
                 let parts = match int {
@@ -181,6 +223,10 @@ impl Journal {
             Entry::Deadline(deadline) => ([&b""[..]; 3], *deadline, 0),
             Entry::SwapDb(other) => ([&b""[..]; 3], u64::from(other.0), 0),
             Entry::Remove | Entry::FlushDb => ([&b""[..]; 3], 0, 0),
+        };
+        let (parts, flags) = match tells_value {
+            true => (parts, flags),
+            false => ([&b""[..]; 3], flags | NAMED_BIT),
         };
         let kind =
             u64::from(db.0) << 32 | u64::from(event as u8) << 48 | u64::from(entry.code()) << 56;

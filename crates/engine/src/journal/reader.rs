@@ -1,6 +1,8 @@
 //! Reading changes in order.
 
-use super::{CREATED_BIT, Delivery, FORM_SHIFT, MORE_BIT, RECORD_HEADER_BYTES, Ring};
+use super::{
+    CREATED_BIT, Delivery, FORM_SHIFT, MORE_BIT, NAMED_BIT, RECORD_HEADER_BYTES, Ring, Wants,
+};
 use crate::arena::Mem;
 use crate::engine::Engine;
 use crate::sync::atomics::Ordering::{Acquire, Relaxed, Release};
@@ -53,6 +55,7 @@ pub enum Next {
 pub struct ChangeReader {
     engine: Arc<Engine>,
     position: u64,
+    wants: Wants,
     progress: Option<Arc<AtomicU64>>,
     /// Pieces of long values, by the position of their first one.
     pieces: HashMap<u64, Vec<u8>>,
@@ -72,16 +75,16 @@ struct Record {
 }
 
 impl ChangeReader {
-    pub(crate) fn new(engine: Arc<Engine>, delivery: Delivery) -> ChangeReader {
+    pub(crate) fn new(engine: Arc<Engine>, delivery: Delivery, wants: Wants) -> ChangeReader {
         // Who may lose changes does without those that others are making at this moment, and may be asked for
         // by a transaction, which holds locks.
         let held = (delivery == Delivery::Lossless).then(|| engine.lock_all());
         let position = engine.journal().position(engine.mem());
-        let progress = engine.journal().register(delivery, position);
+        let progress = engine.journal().register(delivery, wants, position);
         if let Some(held) = held {
             engine.unlock_several(&held);
         }
-        ChangeReader { engine, position, progress, pieces: HashMap::new() }
+        ChangeReader { engine, position, wants, progress, pieces: HashMap::new() }
     }
 
     /// The position that the next change read will have at least.
@@ -142,8 +145,17 @@ impl ChangeReader {
     }
 
     fn assemble(&mut self, position: u64, record: Record) -> Option<Change> {
+        if self.wants == Wants::Values && record.flags & NAMED_BIT != 0 {
+            return None;
+        }
         let mut value = record.value;
-        if record.flags & MORE_BIT != 0 {
+        if self.wants == Wants::Names {
+            // The first piece says all.
+            if record.first != position {
+                return None;
+            }
+            value = Vec::new();
+        } else if record.flags & MORE_BIT != 0 {
             if record.first == position {
                 self.pieces.insert(position, value);
             } else if let Some(begun) = self.pieces.get_mut(&record.first) {
@@ -151,8 +163,7 @@ impl ChangeReader {
             }
             // Else its first pieces were lost: the others must not pass for the whole.
             return None;
-        }
-        if record.first != position {
+        } else if record.first != position {
             // Pieces lost with the ring's content: the whole change is lost with them.
             let mut whole = self.pieces.remove(&record.first)?;
             whole.append(&mut value);
@@ -192,7 +203,7 @@ fn patches(mut bytes: &[u8]) -> Vec<(usize, Vec<u8>)> {
 
 impl Drop for ChangeReader {
     fn drop(&mut self) {
-        self.engine.journal().unregister(self.progress.as_ref());
+        self.engine.journal().unregister(self.wants, self.progress.as_ref());
     }
 }
 
