@@ -26,9 +26,32 @@ pub fn sentence(name: &str) -> Option<String> {
     Some(format!("Redis has '{name}', Dolium does not: leave it out ({instead})"))
 }
 
+/// Whether a line says only what is so here: each file that Redis has rewritten holds the default user without
+/// a password, who may do everything.
+pub fn says_nothing(name: &str, words: &[String]) -> bool {
+    let nothing = ["nopass", "sanitize-payload", "~*", "&*", "+@all"];
+    name.eq_ignore_ascii_case("user")
+        && words.len() > 2
+        && words[..2] == ["default", "on"]
+        && words[2..].iter().all(|word| nothing.contains(&word.as_str()))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_default_user_of_a_file_that_redis_has_rewritten_says_nothing() {
+        let words = |text: &str| text.split(' ').map(String::from).collect::<Vec<_>>();
+        assert!(says_nothing("user", &words("default on nopass ~* &* +@all")));
+        assert!(says_nothing("user", &words("default on nopass sanitize-payload ~* &* +@all")));
+        for other in ["default", "default on", "default off nopass ~* &* +@all", "alice on nopass"]
+        {
+            assert!(!says_nothing("user", &words(other)), "{other}");
+        }
+        assert!(!says_nothing("user", &words("default on nopass ~cached:* &* +@all")));
+        assert!(!says_nothing("users", &words("default on nopass ~* &* +@all")));
+    }
     use crate::config::table;
 
     #[test]

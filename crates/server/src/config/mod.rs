@@ -108,6 +108,9 @@ impl Config {
         for line in lines {
             let fail = |reason| ConfigFailure::new(&line.place, reason);
             let Some(at) = table::position(&line.name) else {
+                if absent::says_nothing(&line.name, &line.words) {
+                    continue;
+                }
                 return Err(fail(match line.name.as_str() {
                     "include" => "'include' stands in files only: dolium serve FILE".into(),
                     name => nearest::unknown(name),
