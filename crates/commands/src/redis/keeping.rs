@@ -29,6 +29,12 @@ fn goes_by_its_keys(row: &Row) -> bool {
     row.has(flag::WRITE) && row.keys.first != 0 && !REPLACING.contains(&row.id)
 }
 
+/// The same of a command that is queued. A SET may be one that goes by what is there; whether its options say
+/// so is not read here.
+fn may_go_by_its_keys(row: &Row, args: &Args<'_>) -> bool {
+    goes_by_its_keys(row) || row.name == "set" && args.len() > 3
+}
+
 /// The command's keys stay while it runs.
 #[inline]
 pub fn keep<'s>(ctx: &Context<'s>, call: &Call<'_>) -> Option<Kept<'s>> {
@@ -54,7 +60,7 @@ fn hashes(
 
 /// The keys of what is to be queued stay while room is made for it.
 pub fn keep_of_queued<'s>(ctx: &Context<'s>, row: &Row, args: &Args<'_>) -> Option<Kept<'s>> {
-    goes_by_its_keys(row).then(|| ctx.session.keep(hashes(ctx, row, ctx.client.db, args)))
+    may_go_by_its_keys(row, args).then(|| ctx.session.keep(hashes(ctx, row, ctx.client.db, args)))
 }
 
 /// The keys of all that is queued stay while EXEC makes room for it.
@@ -67,8 +73,7 @@ pub fn keep_of_queue<'s>(ctx: &Context<'s>) -> Kept<'s> {
         if row.name == "select" {
             db = number::database(args.arg(1), ctx.session.engine().databases()).unwrap_or(db);
         }
-        // A SET may be one that goes by what is there; whether its options say so is not read here.
-        if goes_by_its_keys(row) || row.name == "set" && args.len() > 3 {
+        if may_go_by_its_keys(row, &args) {
             keys.extend(hashes(ctx, row, db, &args));
         }
     }
