@@ -120,6 +120,7 @@ fn spec(plan: &Plan, servers: &[Running], cores: &[usize], pipeline: usize) -> L
         cores: cores.to_vec(),
         warm_up: Duration::from_millis(plan.warm_up_ms),
         window: Duration::from_millis(plan.window_ms),
+        turn: Duration::from_millis(plan.turn_ms),
         pace: Pace::Closed,
         verify: plan.verify,
         servers: servers.iter().filter_map(Running::pid).collect(),

@@ -7,8 +7,9 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use dolium_lab::LabError;
-use dolium_lab::generator::{self, Between, LoadSpec, Pace, Target};
-use dolium_lab::workload::{Mix, Protocol, Sizes, Workload};
+use dolium_lab::generator::{self, Between, LoadSpec, Pace, Side, Target, take_turns};
+use dolium_lab::limits::TURN;
+use dolium_lab::workload::{Mix, Protocol, RequestPool, Sizes, Workload};
 
 use servers::{Answer, ask, corrupting, memcached, refusing, resp, server, workload};
 
@@ -22,6 +23,7 @@ fn spec(target: &Target) -> LoadSpec {
         cores: Vec::new(),
         warm_up: Duration::from_millis(20),
         window: Duration::from_millis(200),
+        turn: TURN,
         pace: Pace::Closed,
         verify: false,
         servers: Vec::new(),
@@ -164,6 +166,23 @@ fn intervals_hold_every_operation_and_a_ramp_grows() {
     // The mean rates of the two halves are 1 100 and 2 900 a second; a busy machine delays replies.
     let (first, second) = counts.split_at(5);
     assert!(2 * first.iter().sum::<u64>() < second.iter().sum(), "{counts:?}");
+}
+
+#[test]
+fn turns_last_as_long_as_they_are_told_to() {
+    let target = server(resp, None);
+    let gets = workload(Protocol::Resp, Mix::Get);
+    generator::preload(&target, &workload(Protocol::Resp, Mix::Set), |_| {}).unwrap();
+    let pool = RequestPool::build(&gets).unwrap();
+    for (turn_ms, count) in [(50, 4), (100, 2), (1000, 1)] {
+        // One request at a time: no turn has to last longer for all to be answered often enough.
+        let turn = Duration::from_millis(turn_ms);
+        let one = LoadSpec { connections: 1, pipeline: 1, threads: 1, ..spec(&target) };
+        let how = LoadSpec { turn, ..one };
+        let mut sides = Side::all([(how.clone(), &pool), (how, &pool)]).unwrap();
+        let turns = take_turns(&mut sides, 0, |_, _| {}).unwrap();
+        assert_eq!([turns[0].len(), turns[1].len()], [count; 2], "turns of {turn_ms} ms");
+    }
 }
 
 #[test]

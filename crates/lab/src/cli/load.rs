@@ -7,6 +7,7 @@ use std::time::Duration;
 use clap::Args;
 
 use crate::generator::{self, LoadSpec, Pace, Target, Tls, TlsOptions};
+use crate::limits::TURN;
 use crate::workload::{Distribution, Mix, Protocol, RequestPool, Sizes, Workload};
 use crate::{LabError, output};
 
@@ -124,6 +125,7 @@ impl Options {
             cores: self.cores.clone(),
             warm_up: seconds(self.warm_up)?,
             window: seconds(self.seconds)?,
+            turn: TURN,
             pace: self.rate.map_or(Pace::Closed, |rate| Pace::Open { rate }),
             verify: self.verify,
             servers: self.pid.into_iter().collect(),

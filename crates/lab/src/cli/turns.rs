@@ -9,6 +9,7 @@ use serde::Serialize;
 use super::experiments::Progress;
 use super::{may_write, write_json};
 use crate::compare::{Idle, Plan};
+use crate::limits::TURN;
 use crate::stores::{Store, Surroundings};
 use crate::workload::{Distribution, Operation};
 use crate::{LabError, interrupt, output};
@@ -43,6 +44,10 @@ pub(super) struct Turns {
     /// Milliseconds of each visit that count
     #[arg(long, default_value_t = 1000)]
     window: u64,
+    /// Milliseconds of each turn of a closed loop, many of which make a visit: shorter ones meet the machine at the
+    /// same speed, in longer ones a server is as busy as it is under a load without a break
+    #[arg(long, default_value_t = TURN.as_millis() as u64)]
+    turn: u64,
     /// What the generator does while no reply is there: sleep, and be woken at the server's expense, or
     /// spin on cores of its own. If not given it sleeps over Unix sockets, and where it shares its cores
     #[arg(long, value_enum)]
@@ -82,6 +87,7 @@ impl Turns {
             idle: self.idle,
             warm_up_ms: self.warm_up,
             window_ms: self.window,
+            turn_ms: self.turn,
             verify: self.verify,
             seed: self.seed,
         }

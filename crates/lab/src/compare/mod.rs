@@ -49,6 +49,8 @@ pub struct Plan {
     pub idle: Option<Idle>,
     pub warm_up_ms: u64,
     pub window_ms: u64,
+    /// Of a closed loop.
+    pub turn_ms: u64,
     pub verify: bool,
     pub seed: u64,
 }
@@ -246,6 +248,7 @@ fn spec(
         cores: around.client_cores(),
         warm_up: Duration::from_millis(plan.warm_up_ms),
         window: Duration::from_millis(plan.window_ms),
+        turn: Duration::from_millis(plan.turn_ms),
         pace,
         verify: plan.verify && !server.role.store.is_null(),
         servers: server.pid().into_iter().collect(),

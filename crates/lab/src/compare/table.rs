@@ -20,7 +20,7 @@ impl fmt::Display for Comparison {
         writeln!(
             f,
             "{} connections over {}, {} keys ({}) of {} B with values of {} B, \
-             {} server thread(s), {} rounds of {} ms",
+             {} server thread(s), {} rounds of {} ms in turns of {}",
             plan.connections,
             if plan.unix { "a Unix socket" } else { "TCP" },
             plan.keys,
@@ -30,6 +30,7 @@ impl fmt::Display for Comparison {
             plan.server_threads,
             plan.rounds,
             plan.window_ms,
+            plan.turn_ms,
         )?;
         let idle = match self.spins {
             true => "looks on, and no server is charged for waking it",
@@ -252,6 +253,7 @@ mod tests {
             idle: None,
             warm_up_ms: 1,
             window_ms: 1,
+            turn_ms: 1,
             verify: false,
             seed: 1,
             stores,

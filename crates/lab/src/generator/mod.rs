@@ -47,6 +47,7 @@ use hdrhistogram::Histogram;
 use rustix::io::Errno;
 
 use crate::LabError;
+use crate::limits::TURN;
 use crate::workload::{Operation, Protocol};
 
 /// When requests are sent.
@@ -80,6 +81,8 @@ pub struct LoadSpec {
     pub cores: Vec<usize>,
     pub warm_up: Duration,
     pub window: Duration,
+    /// How long each turn is where several stores take turns, unless answers take longer.
+    pub turn: Duration,
     pub pace: Pace,
     /// Parse every reply and compare every byte of every value.
     pub verify: bool,
@@ -109,6 +112,7 @@ impl LoadSpec {
             cores: Vec::new(),
             warm_up: Duration::ZERO,
             window: Duration::from_secs(1),
+            turn: TURN,
             pace: Pace::Closed,
             verify: false,
             servers: Vec::new(),

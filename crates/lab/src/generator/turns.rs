@@ -67,7 +67,7 @@ pub fn take_turns(
         let why = "those that take turns have the same share of their connections timed";
         return Err(LabError::Options(why.into()));
     }
-    let mut turn = TURN;
+    let mut turn = sides.iter().map(|side| side.spec.turn).max().unwrap_or(TURN);
     for place in 0..count {
         let side = &mut sides[(first + place) % count];
         if side.spec.pace != Pace::Closed {

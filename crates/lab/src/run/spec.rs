@@ -9,6 +9,7 @@ use crate::LabError;
 use crate::experiment::LoadShape;
 use crate::experiment::sweep::Combination;
 use crate::generator::{LoadSpec, Pace};
+use crate::limits::TURN;
 use crate::workload::Workload;
 
 /// What is asked for of one process of a store.
@@ -34,6 +35,7 @@ pub fn spec(load: &LoadShape, fleet: &Fleet, stage: &Stage<'_>) -> LoadSpec {
         cores: around.client_cores(),
         warm_up: seconds(load.warm_up),
         window: seconds(load.seconds),
+        turn: TURN,
         pace: match (load.rate, load.ramp_to) {
             (Some(from), Some(to)) => Pace::Ramp { from, to },
             (Some(rate), None) => Pace::Open { rate },
