@@ -117,9 +117,9 @@ pub const LINGER_MAX: usize = 32;
 pub const LINGER_READ_BYTES: usize = 16 * 1024;
 /// How soon a large request that found no room in the budget of buffers asks again.
 pub const BUDGET_RETRY_MS: u64 = 5;
-/// A reply that is longer than this, and than a sixteenth of the budget of buffers, has its room in
-/// the budget granted before it is sent.
-pub const LARGE_REPLY_BYTES_MIN: usize = 1024 * 1024;
+/// A reply that is longer than this has its room in the budget of buffers granted before it is sent, if it is
+/// a sixteenth of the budget or a quarter of that is in use.
+pub const LARGE_REPLY_BYTES_MIN: usize = 128 * 1024;
 /// How long a client may send nothing of a large request, or read nothing of a large reply, while others
 /// wait for its room; or send nothing of a value that goes into its item.
 pub const LARGE_REQUEST_STALL_MS: u64 = 10_000;

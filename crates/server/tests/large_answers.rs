@@ -224,3 +224,52 @@ fn who_waits_for_room_and_goes_takes_none() {
     slow.expect("\r\n");
     is_free(&house);
 }
+
+/// Of sixty clients that asked for 3.9 MB each and did not read at once, fifty-two were closed: a reply of less than a
+/// sixteenth of the budget asked nobody for room. `mg` counted as a write, whose reply cannot wait.
+#[test]
+fn many_who_ask_for_some_megabytes_wait_and_are_answered() {
+    let house = house("threads 2");
+    let (len, value) = (3_900_000, "v".repeat(3_900_000));
+    house.client().ask(&format!("*3\r\n$3\r\nSET\r\n$1\r\nm\r\n${len}\r\n{value}\r\n"), "+OK\r\n");
+    for (door, request, before, len, clients) in [
+        (Door::Redis, "GET m\r\n", "$3900000\r\n", len, 40),
+        (Door::Memcached, "gets m\r\n", "VALUE m 0 3900000 ", len, 40),
+        (Door::Memcached, "mg m v\r\n", "VA 3900000\r\n", len, 40),
+        (Door::Memcached, "mg a v\r\n", "VA 40000000\r\n", 40 * MB, 5),
+    ] {
+        let mut silent: Vec<Client> = (0..clients).map(|_| house.client_of(door)).collect();
+        silent.iter_mut().for_each(|client| client.send(request.as_bytes()));
+        std::thread::sleep(Duration::from_millis(300));
+        std::thread::scope(|scope| {
+            for mut client in silent {
+                scope.spawn(move || {
+                    client.expect(before);
+                    while !before.ends_with('\n') && client.take(1) != b"\n" {}
+                    expect_value(&mut client, len);
+                    client.expect("\r\n");
+                });
+            }
+        });
+        is_free(&house);
+    }
+}
+
+/// A value that is stale is given to all, and to one of them to be made anew: `mg` reads, whatever marks it meets.
+#[test]
+fn a_pause_of_writes_lets_meta_gets_through() {
+    let house = house("threads 1");
+    let mut client = house.client_of(Door::Memcached);
+    client.ask("set s 0 0 1\r\ns\r\nmd s I\r\n", "STORED\r\nHD\r\n");
+    house.client().ask("CLIENT PAUSE 100000 WRITE\r\n", "+OK\r\n");
+    client.ask("mg s v\r\nmg s v\r\nmn\r\n", "VA 1 X W\r\ns\r\nVA 1 Z X\r\ns\r\nMN\r\n");
+    let mut writer = house.client_of(Door::Memcached);
+    writer.send(b"mg s v T30\r\n");
+    let begun = Instant::now();
+    while house.running.server.pause.held() == 0 {
+        assert!(begun.elapsed() < Duration::from_secs(10), "it is not held");
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    house.client().ask("CLIENT UNPAUSE\r\n", "+OK\r\n");
+    writer.expect("VA 1 Z X\r\ns\r\n");
+}

@@ -4,6 +4,7 @@ use super::Stage;
 use crate::connection::{Connection, Hold};
 use crate::incoming::Incoming;
 use crate::limits::*;
+use crate::memcached::writes;
 use crate::reactor::batch::Entry;
 use dolium_commands::context::Flow;
 use dolium_commands::memcache::{self as memcache_commands, Left, McContext, Piece};
@@ -65,7 +66,11 @@ impl Stage<'_> {
         if line.len() >= LONG_LINE_BYTES && begins && !is_write {
             connection.gets_much = connection.memcache.left.is_some() || self.is_long_end(earlier);
         }
-        if !self.has_room_for_reply(connection, before, !is_write && !is_skipped) {
+        // Small replies wait for nobody.
+        let is_large = self.out.len() >= before + LARGE_REPLY_BYTES_MIN;
+        let may_wait = is_large && !is_write && !is_skipped;
+        let may_wait = may_wait && !writes::tells_of_a_win(&self.out[before..]);
+        if !self.has_room_for_reply(connection, before, may_wait) {
             connection.memcache.left = left;
             return self.hold_back(connection, line);
         }

@@ -6,7 +6,8 @@
 //!            ^                         `-- not now: the reply is thrown away, the request is held
 //!            `--------------------------------------------- until it is granted its room
 //! ```
-//! How large a reply is, nobody knows before it is there. So who has to wait runs again; a request that
+//! One of less than a sixteenth of the budget waits only where a quarter of it is in use: of seventeen clients that ask
+//! for 4 MB each, nine were closed before. How large a reply is, nobody knows before it is there. So who has to wait runs again; a request that
 //! may change something cannot, and where there is no room its reply counts as a small one does.
 
 use super::Stage;
@@ -40,11 +41,13 @@ impl Stage<'_> {
         may_wait: bool,
     ) -> bool {
         let budget = self.server.config.live.client_buffers_max.load(Relaxed);
-        if ((self.out.len() - before) as u64) < budget / 16 {
-            return true;
-        }
         // Several values in one reply have doubled the buffer, and it is counted by its capacity.
         self.out.shrink_to_fit();
+        let len = (self.out.len() - before) as u64;
+        let is_free = self.server.buffers.used() + len <= budget / 4;
+        if len < budget / 16 && is_free && connection.answering == 0 {
+            return true;
+        }
         let wanted = (connection.output.len() + self.out.len()) as u64;
         let more = wanted.saturating_sub(connection.answering);
         let buffers = &self.server.buffers;
