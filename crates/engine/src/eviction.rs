@@ -9,7 +9,9 @@
 //!   was used, else evicted, and its hash remembered for a while;
 //! * in main: left alone for as many generations as the hand has patience (`hand.rs`); then evicted if unused,
 //!   else half of its uses are taken from it and it is renewed;
-//! * a key that comes back while its hash is remembered goes to main at once.
+//! * a key that comes back while its hash is remembered goes to main at once;
+//! * a key that is written again, or looked at by who would write it, goes to main and begins anew there: a
+//!   counter that nobody reads is in use all the same (decision 157).
 //!
 //! Source: Yang et al., "FIFO queues are all you need for cache eviction", SOSP 2023. LRU and LFU
 //! both mean this; `random` and `ttl` choose otherwise.

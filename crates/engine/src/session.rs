@@ -301,7 +301,7 @@ impl Session {
     pub fn watch(&self, db: Db, key: &Key<'_>, flag: &Arc<AtomicBool>, now: Millis) -> bool {
         // Under the lock: see `watch.rs`.
         let mut guard = self.write(db, key, now);
-        let is_present = guard.find(db, key).is_some();
+        let is_present = guard.has(db, key);
         self.engine.watches().add(db, key.bytes, flag);
         is_present
     }

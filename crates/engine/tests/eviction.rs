@@ -80,3 +80,55 @@ fn the_random_policies_evict_from_all_shards_alike() {
         assert_eq!(engine.verify_at_rest(), Ok(()));
     }
 }
+
+/// A value that is set anew all the time, in each of the ways there are, went like one that nobody asks for: its slot
+/// kept the age of its first insertion.
+#[test]
+fn what_is_set_anew_all_the_time_stays() {
+    type Way = fn(&Session, &Key<'_>);
+    let ways: [Way; 5] = [
+        |session, key| {
+            session.set(DB, key, b"value", NOW).expect("stored");
+        },
+        |session, key| {
+            let mut fetches = Vec::new();
+            session.fetch_line(DB, key.hash(), &mut fetches);
+            session.fetch_items(&mut fetches);
+            session.set_fetched(DB, key, &fetches[0], b"value", NOW).expect("stored");
+        },
+        |session, key| {
+            let put = Put::plain(Value::Bytes(b"value"));
+            session.write(DB, key, NOW).put(DB, key, &put).expect("stored");
+        },
+        // Of another length each second time, and with a deadline.
+        |session, key| {
+            let longer = session.peek(DB, key, NOW).is_some_and(|found| found.len == 5);
+            let value = if longer { &b"longer value"[..] } else { b"value" };
+            let put = Put { deadline: Deadline::At(FAR), ..Put::plain(Value::Bytes(value)) };
+            session.write(DB, key, NOW).put(DB, key, &put).expect("stored");
+        },
+        |session, key| {
+            let put = Put::plain(Value::Int(7));
+            session.write(DB, key, NOW).put(DB, key, &put).expect("stored");
+        },
+    ];
+    for (number, way) in ways.iter().enumerate() {
+        let (engine, session) = full_store(Deadline::Never);
+        engine.set_policy(Policy::AllKeysLru);
+        let names: Vec<String> = (0..10).map(|number| format!("kept {number}")).collect();
+        let mut gone = 0;
+        for round in 0..300 {
+            for number in 0..300 {
+                assert!(put(&session, &format!("{round} {number}"), BYTES, Deadline::Never));
+            }
+            for name in &names {
+                let key = engine.key(name.as_bytes());
+                gone += u32::from(round > 0 && session.peek(DB, &key, NOW).is_none());
+                way(&session, &key);
+            }
+        }
+        assert!(engine.statistics().evicted > 50_000);
+        assert!(gone <= 3, "way {number}: {gone} of 3000 were gone");
+        assert_eq!(engine.verify_at_rest(), Ok(()));
+    }
+}

@@ -108,7 +108,7 @@ impl Session {
         {
             // As in `set`.
             if view.root_of(db) == root {
-                if self.set_fetched_alike(&view, key, fetch, value, &head) {
+                if self.set_fetched_alike(&view, shard, key, fetch, value, &head) {
                     lock::release(shard.lock());
                     return Ok(REPLACED);
                 }
@@ -157,7 +157,7 @@ impl Session {
         if !is_alike(view, old, head, key.bytes) {
             return false;
         }
-        self.exchange(view, line, slot, old, written);
+        self.exchange(view, shard, (line, slot), old, written);
         true
     }
 
@@ -166,6 +166,7 @@ impl Session {
     fn set_fetched_alike(
         &self,
         view: &View<'_>,
+        shard: Shard<'_>,
         key: &Key<'_>,
         fetch: &Fetch,
         value: &[u8],
@@ -177,7 +178,7 @@ impl Session {
             return false;
         }
         let Some(written) = self.write_alike(view, head, key.bytes, value) else { return false };
-        self.exchange(view, line, slot, old, written);
+        self.exchange(view, shard, (line, slot), old, written);
         true
     }
 
@@ -211,8 +212,16 @@ impl Session {
 
     /// Has the slot name the new item; the old one's block is the next to be taken.
     #[inline(always)]
-    fn exchange(&self, view: &View<'_>, line: Line<'_>, slot: usize, old: u32, new: Written) {
+    fn exchange(
+        &self,
+        view: &View<'_>,
+        shard: Shard<'_>,
+        (line, slot): (Line<'_>, usize),
+        old: u32,
+        new: Written,
+    ) {
         line.set_reference(slot, new.block.raw());
+        line.renew(slot, shard.generation());
         line.bump_version();
         let old = Ref::from_raw(old).expect("a block has a place");
         self.engine().allocator().end_exchange(view.words, self.slot(), new.place, old);

@@ -95,17 +95,39 @@ impl<'s> Guard<'s> {
         Some(spot)
     }
 
-    /// The item of a key. One that is due is removed here (event `Expired`) and not found.
+    /// The item of a key. One that is due is removed here (event `Expired`) and not found. Who looks under
+    /// the lock, other than to know only [whether it is there](Guard::has), needs the key: it stays as long
+    /// as one just written, also where there is nothing to change.
     pub fn find(&mut self, db: Db, key: &Key<'_>) -> Option<Found> {
         let target = self.target(db, key.hash);
-        let spot = self.live(&target, key)?;
+        let spot = self.needed(&target, key)?;
         Some(spot.item.found(spot.bucket().meta(spot.slot)).0)
+    }
+
+    /// Whether there is such a key, which is no use of it. One that is due is removed, as by [`find`](Guard::find).
+    pub fn has(&mut self, db: Db, key: &Key<'_>) -> bool {
+        let target = self.target(db, key.hash);
+        self.live(&target, key).is_some()
+    }
+
+    /// The key's place, as of one who needs it.
+    #[inline(always)]
+    pub(crate) fn needed(&mut self, target: &Target<'s>, key: &Key<'_>) -> Option<Spot<'s>> {
+        let spot = self.live(target, key)?;
+        self.renew(target, &spot);
+        Some(spot)
+    }
+
+    /// Makes a key that is written again as young as a new one, in the eyes of eviction.
+    #[inline(always)]
+    pub(super) fn renew(&self, target: &Target<'s>, spot: &Spot<'s>) {
+        spot.bucket().renew(spot.slot, target.shard.generation());
     }
 
     /// Appends the value of a key; false if there is none.
     pub fn value(&mut self, db: Db, key: &Key<'_>, out: &mut Vec<u8>) -> bool {
         let target = self.target(db, key.hash);
-        let Some(spot) = self.live(&target, key) else { return false };
+        let Some(spot) = self.needed(&target, key) else { return false };
         let int = if spot.item.head.is_int() { spot.item.int() } else { 0 };
         spot.item.copy_value(int, out);
         true
@@ -114,7 +136,7 @@ impl<'s> Guard<'s> {
     /// The integer of a key stored as `Encoding::Int`.
     pub fn int(&mut self, db: Db, key: &Key<'_>) -> Option<i64> {
         let target = self.target(db, key.hash);
-        let spot = self.live(&target, key)?;
+        let spot = self.needed(&target, key)?;
         spot.item.head.is_int().then(|| spot.item.int())
     }
 }

@@ -108,11 +108,11 @@ impl<'s> Guard<'s> {
         let old = Ref::from_raw((spot.item.at / 8) as u32).expect("a block has a place");
         let exchanged = if is_alike { self.session.begin_exchange(head.size) } else { None };
         if let Some((block, place)) = exchanged {
-            self.publish_plain(spot, block.raw(), &head, key.bytes, value);
+            self.publish_plain(target, spot, block.raw(), &head, key.bytes, value);
             self.session.end_exchange(place, old);
         } else {
             let reference = self.session.take_item(head.size)?;
-            self.publish_plain(spot, reference, &head, key.bytes, value);
+            self.publish_plain(target, spot, reference, &head, key.bytes, value);
             self.session.give_item(old.raw(), old_bytes);
         }
         if self.is_heard(event) {
@@ -127,6 +127,7 @@ impl<'s> Guard<'s> {
     #[inline(always)]
     fn publish_plain(
         &self,
+        target: &Target<'s>,
         spot: &Spot<'s>,
         reference: u32,
         head: &PlainHead,
@@ -136,6 +137,7 @@ impl<'s> Guard<'s> {
         write_plain_item(self.session.mem(), reference as usize * 8, head, key, value);
         let bucket = spot.bucket();
         bucket.set_reference(spot.slot, reference);
+        self.renew(target, spot);
         bucket.bump_version();
     }
 

@@ -25,7 +25,7 @@ impl<'s> Guard<'s> {
     /// read until the next change of the key.
     pub fn packed(&mut self, db: Db, key: &Key<'_>) -> Option<(Found, Packed<'s>)> {
         let target = self.target(db, key.hash);
-        let spot = self.live(&target, key)?;
+        let spot = self.needed(&target, key)?;
         let found = spot.item.found(spot.bucket().meta(spot.slot)).0;
         Some((found, Packed::of(&spot.item)))
     }
@@ -62,6 +62,7 @@ impl<'s> Guard<'s> {
         if item.head.marks() != 0 {
             item.set_marks(0);
         }
+        self.renew(&target, &spot);
         spot.bucket().bump_version();
         if marks {
             target.shard.flip_several();

@@ -126,6 +126,7 @@ impl<'s> Guard<'s> {
         }
         self.before_change(target, spot.segment, spot.line);
         spot.item.set_int(plan.int);
+        self.renew(target, spot);
         spot.bucket().bump_version();
         self.tell(
             target,
@@ -157,6 +158,7 @@ impl<'s> Guard<'s> {
         let bucket = spot.bucket();
         let old = spot.item;
         bucket.set_reference(spot.slot, reference);
+        self.renew(target, spot);
         bucket.bump_version();
         if old.head.has_ttl() != head.has_ttl() {
             bucket.set_meta(spot.slot, bucket.meta(spot.slot) ^ META_TTL);

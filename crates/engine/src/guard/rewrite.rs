@@ -20,6 +20,7 @@ impl<'s> Guard<'s> {
         if spot.item.head.has_ttl() && deadline != NEVER {
             self.before_change(&target, spot.segment, spot.line);
             spot.item.set_deadline(deadline);
+            self.renew(&target, &spot);
             spot.bucket().bump_version();
             self.note_due(&target, spot.segment, deadline);
         } else if spot.item.head.has_ttl() || deadline != NEVER {

@@ -201,7 +201,7 @@ impl<'a> Line<'a> {
 
     // ---- under the shard's lock ----
 
-    /// Counts a use.
+    /// Counts a read.
     #[inline(always)]
     pub fn bump_frequency(&self, slot: usize) {
         let (at, shift) = if slot < 8 { (16, 8 * slot) } else { (8, 8 * (slot - 2)) };
@@ -209,6 +209,20 @@ impl<'a> Line<'a> {
         let old = word.load(Relaxed);
         if (old >> shift) & u64::from(META_FREQUENCY) < u64::from(META_FREQUENCY) {
             let _ = word.compare_exchange(old, old + (1 << shift), Relaxed, Relaxed);
+        }
+    }
+
+    /// Makes the item as young as a new one, and one that has proven itself: somebody has written it again.
+    #[inline(always)]
+    pub fn renew(&self, slot: usize, generation: u64) {
+        let (at, shift) = if slot < 8 { (16, 8 * slot) } else { (8, 8 * (slot - 2)) };
+        let word = self.words.u64_in(self.at, at);
+        let old = word.load(Relaxed);
+        let young = u64::from(META_MAIN | (generation as u8 & 0x0f) << 4) << shift;
+        let new = old & !(u64::from(META_MAIN | 0xf0) << shift) | young;
+        if new != old {
+            // A use that is counted beside this comes first.
+            let _ = word.compare_exchange(old, new, Relaxed, Relaxed);
         }
     }
 

@@ -8,7 +8,7 @@ pub fn exists(ctx: &mut Context<'_>, call: &Call<'_>) -> Outcome {
     let keys = call.args.from(1);
     let count = match keys.len() {
         1 => usize::from(ctx.look(&ctx.key(keys.arg(0))).is_some()),
-        _ => count_as_one(ctx, call, |guard, key| guard.find(ctx.db(), key).is_some()),
+        _ => count_as_one(ctx, call, |guard, key| guard.has(ctx.db(), key)),
     };
     ctx.reply().int(count as i64);
     Ok(())

@@ -79,7 +79,9 @@ pub fn mget(ctx: &mut Context<'_>, call: &Call<'_>) -> Outcome {
 }
 
 pub fn strlen(ctx: &mut Context<'_>, call: &Call<'_>) -> Outcome {
-    let found = ctx.look(&call.key()).map(string).transpose()?;
+    // A use, as reading the value would be.
+    let found = ctx.session.get_if(ctx.db(), &call.key(), ctx.now, ctx.out, |_| false, |_, _| ());
+    let found = found.map(string).transpose()?;
     ctx.reply().int(found.map_or(0, |found| found.len) as i64);
     Ok(())
 }
