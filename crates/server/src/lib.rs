@@ -10,6 +10,7 @@
 //! ```
 
 pub mod attach;
+mod beside;
 pub mod budget;
 pub mod clients;
 pub mod clock;

@@ -100,13 +100,8 @@ impl Host for Server {
 
     fn rewrite_config(&self) -> Result<(), RewriteError> {
         let path = self.config.file.as_ref().ok_or(RewriteError::NoFile)?;
-        let failed = |e: std::io::Error| RewriteError::Io(e.to_string());
-        let old = std::fs::read(path).map_err(failed)?;
-        let new = crate::config::rewrite::rewrite(&old, &self.config.values());
-        // Written beside it and moved over it: no moment without a whole file.
-        let beside = path.with_extension("rewritten");
-        std::fs::write(&beside, new).map_err(failed)?;
-        std::fs::rename(&beside, path).map_err(failed)
+        let rewritten = crate::config::rewrite::rewrite_file(path, &self.config.values());
+        rewritten.map_err(|error| RewriteError::Io(error.to_string()))
     }
 
     fn reset_statistics(&self) {

@@ -10,6 +10,7 @@
 //! read in at the next start, whose options need not be the same. FILE.meta is written last and
 //! removed as soon as it has been read: after a crash, or any other end, the cache starts empty.
 
+use crate::beside::Beside;
 use crate::clock;
 use crate::limits::MEMCACHE_DB;
 use crate::server::Server;
@@ -22,6 +23,8 @@ use std::sync::atomic::Ordering::Relaxed;
 const MAGIC: &[u8; 8] = b"dolium\x00\x01";
 const RECORD_HEADER_BYTES: usize = 20;
 const STEP_KEYS: usize = 256;
+/// Behind the name of what is not whole yet.
+const BESIDE: &str = "writing";
 
 fn meta_path(path: &Path) -> PathBuf {
     let mut name = path.as_os_str().to_owned();
@@ -105,8 +108,7 @@ pub fn restore(server: &Server, session: &Session, path: &Path, meta: Meta) -> i
 
 /// Writes every item out. To be called when no thread serves any more.
 pub fn save(server: &Server, session: &Session, path: &Path) -> io::Result<u64> {
-    let beside = path.with_extension("writing");
-    let mut file = BufWriter::with_capacity(1 << 20, File::create(&beside)?);
+    let mut file = BufWriter::with_capacity(1 << 20, Beside::create(path, BESIDE)?);
     file.write_all(MAGIC)?;
     let now = clock::unix_ms();
     let (mut cursor, mut items, mut bytes) = (0, 0, MAGIC.len() as u64);
@@ -138,8 +140,7 @@ pub fn save(server: &Server, session: &Session, path: &Path) -> io::Result<u64> 
             break;
         }
     }
-    file.into_inner().map_err(io::IntoInnerError::into_error)?.sync_all()?;
-    std::fs::rename(&beside, path)?;
+    file.into_inner().map_err(io::IntoInnerError::into_error)?.replace()?;
     let power = server.memcached.counts.hash_power.load(Relaxed);
     std::fs::write(meta_path(path), format!("dolium-items 1 {items} {bytes} {power}\n"))?;
     Ok(items)

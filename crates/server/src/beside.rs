@@ -1,0 +1,108 @@
+//! A file that takes another's place when it is whole: no moment without one of the two.
+//!
+//! ```text
+//!   FILE.writing   written, synced, moved over FILE; taken away again if that fails
+//! ```
+//! The end is put behind the whole name: files that differ in what follows the last dot have not the
+//! same one beside them.
+
+use std::fs::{File, OpenOptions};
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+
+#[derive(Debug)]
+pub struct Beside {
+    file: File,
+    path: PathBuf,
+    beside: PathBuf,
+}
+
+impl Beside {
+    pub fn create(path: &Path, end: &str) -> io::Result<Beside> {
+        let mut beside = path.as_os_str().to_owned();
+        beside.push(".");
+        beside.push(end);
+        let beside = PathBuf::from(beside);
+        // What a process left that was killed; a link that somebody put there is not followed either.
+        match std::fs::remove_file(&beside) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+            _ => {}
+        }
+        let file = OpenOptions::new().write(true).create_new(true).open(&beside)?;
+        Ok(Beside { file, path: path.into(), beside })
+    }
+
+    pub fn replace(self) -> io::Result<()> {
+        self.file.sync_all()?;
+        std::fs::rename(&self.beside, &self.path)
+    }
+}
+
+impl Write for Beside {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.file.write(bytes)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.file.flush()
+    }
+}
+
+impl Drop for Beside {
+    /// After the move there is nothing of that name.
+    fn drop(&mut self) {
+        let _ = std::fs::remove_file(&self.beside);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn folder(name: &str) -> PathBuf {
+        let folder = std::env::temp_dir().join(format!("dolium-{name}-{}", std::process::id()));
+        let _ = std::fs::remove_dir_all(&folder);
+        std::fs::create_dir_all(&folder).unwrap();
+        folder
+    }
+
+    /// `mc.17101` and `mc.17102` had `mc.writing` in common: two servers that stopped at once threw
+    /// one's items away and gave the other's to the wrong one.
+    #[test]
+    fn names_that_differ_behind_the_last_dot_do_not_meet() {
+        let folder = folder("beside-names");
+        let paths = [folder.join("mc.1"), folder.join("mc.2")];
+        let mut both = paths.each_ref().map(|path| Beside::create(path, "writing").unwrap());
+        for (number, beside) in both.iter_mut().enumerate() {
+            write!(beside, "{number}").unwrap();
+        }
+        for beside in both {
+            beside.replace().unwrap();
+        }
+        for (number, path) in paths.iter().enumerate() {
+            assert_eq!(std::fs::read_to_string(path).unwrap(), number.to_string());
+        }
+        assert_eq!(std::fs::read_dir(&folder).unwrap().count(), 2);
+        std::fs::remove_dir_all(folder).unwrap();
+    }
+
+    /// On a full disk, half of a file stayed there for ever.
+    #[test]
+    fn what_was_not_finished_is_taken_away() {
+        let folder = folder("beside-failed");
+        let path = folder.join("file");
+        std::fs::write(&path, "old").unwrap();
+        let mut beside = Beside::create(&path, "writing").unwrap();
+        beside.write_all(b"half of it").unwrap();
+        drop(beside);
+        assert_eq!(std::fs::read_to_string(&path).unwrap(), "old");
+        assert_eq!(std::fs::read_dir(&folder).unwrap().count(), 1);
+        // Nor does what a killed process left get in the way.
+        std::fs::write(folder.join("file.writing"), "left by another").unwrap();
+        let mut beside = Beside::create(&path, "writing").unwrap();
+        beside.write_all(b"new").unwrap();
+        beside.replace().unwrap();
+        assert_eq!(std::fs::read_to_string(&path).unwrap(), "new");
+        std::fs::remove_dir_all(folder).unwrap();
+    }
+}
