@@ -8,7 +8,11 @@
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, Write};
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
+
+/// Of a new file: what is in it, items or passwords, is the server's own business.
+pub const OWNER_ONLY: u32 = 0o600;
 
 #[derive(Debug)]
 pub struct Beside {
@@ -18,6 +22,7 @@ pub struct Beside {
 }
 
 impl Beside {
+    /// Whoever may read and write the file that is there may do so with the new one.
     pub fn create(path: &Path, end: &str) -> io::Result<Beside> {
         let mut beside = path.as_os_str().to_owned();
         beside.push(".");
@@ -28,8 +33,15 @@ impl Beside {
             Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
             _ => {}
         }
-        let file = OpenOptions::new().write(true).create_new(true).open(&beside)?;
-        Ok(Beside { file, path: path.into(), beside })
+        let mut options = OpenOptions::new();
+        let file = options.write(true).create_new(true).mode(OWNER_ONLY).open(&beside)?;
+        let beside = Beside { file, path: path.into(), beside };
+        match std::fs::metadata(path) {
+            Ok(old) => beside.file.set_permissions(old.permissions())?,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+            Err(error) => return Err(error),
+        }
+        Ok(beside)
     }
 
     pub fn replace(self) -> io::Result<()> {
@@ -58,6 +70,7 @@ impl Drop for Beside {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::os::unix::fs::PermissionsExt;
 
     fn folder(name: &str) -> PathBuf {
         let folder = std::env::temp_dir().join(format!("dolium-{name}-{}", std::process::id()));
@@ -103,6 +116,23 @@ mod tests {
         beside.write_all(b"new").unwrap();
         beside.replace().unwrap();
         assert_eq!(std::fs::read_to_string(&path).unwrap(), "new");
+        std::fs::remove_dir_all(folder).unwrap();
+    }
+
+    /// Every user of the machine could read the items of a cache that had stopped, and the password
+    /// in a configuration that was rewritten.
+    #[test]
+    fn only_those_can_read_it_who_could_read_what_was_there() {
+        let folder = folder("beside-mode");
+        let path = folder.join("file");
+        for mode in [None, Some(0o640), Some(0o400)] {
+            if let Some(mode) = mode {
+                std::fs::set_permissions(&path, PermissionsExt::from_mode(mode)).unwrap();
+            }
+            Beside::create(&path, "writing").unwrap().replace().unwrap();
+            let now = std::fs::metadata(&path).unwrap().permissions().mode();
+            assert_eq!(now & 0o777, mode.unwrap_or(0o600));
+        }
         std::fs::remove_dir_all(folder).unwrap();
     }
 }

@@ -141,8 +141,7 @@ impl Server {
         let failed = |error| StartFailure::Io("the memory file of -e", error);
         let Some(meta) = restart::look(path).map_err(|why| failed(std::io::Error::other(why)))?
         else {
-            // The file is there while the server runs, as Memcached's is.
-            return std::fs::File::create(path).map(drop).map_err(failed);
+            return restart::begin(path).map_err(failed);
         };
         let session = self.engine.session().ok_or(StartFailure::Sessions)?;
         let items = restart::restore(self, &session, path, meta).map_err(failed)?;

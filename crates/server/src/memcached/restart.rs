@@ -10,13 +10,14 @@
 //! read in at the next start, whose options need not be the same. FILE.meta is written last and
 //! removed as soon as it has been read: after a crash, or any other end, the cache starts empty.
 
-use crate::beside::Beside;
+use crate::beside::{Beside, OWNER_ONLY};
 use crate::clock;
 use crate::limits::MEMCACHE_DB;
 use crate::server::Server;
 use dolium_engine::{Deadline, Event, Flags, Kind, NEVER, Put, Session, Value};
-use std::fs::File;
+use std::fs::{File, OpenOptions};
 use std::io::{self, BufReader, BufWriter, Read, Write};
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering::Relaxed;
 
@@ -59,6 +60,12 @@ pub fn look(path: &Path) -> Result<Option<Meta>, String> {
             meta.display()
         )),
     }
+}
+
+/// The file is there while the server runs, as Memcached's is.
+pub fn begin(path: &Path) -> io::Result<()> {
+    let mut options = OpenOptions::new();
+    options.write(true).create(true).truncate(true).mode(OWNER_ONLY).open(path).map(drop)
 }
 
 /// Reads the items in and forgets that they were saved. Returns how many are still good.

@@ -1,0 +1,99 @@
+//! `dolium memcached -e FILE`: who keeps the items of a cache that stops, and what can take them away.
+
+mod cached;
+
+use cached::Cached;
+use rustix::process::{Pid, Signal, kill_process};
+use std::io::{Read, Write};
+use std::net::TcpStream;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+fn folder(name: &str) -> PathBuf {
+    let folder = std::env::temp_dir().join(format!("dolium-kept-{name}-{}", std::process::id()));
+    let _ = std::fs::remove_dir_all(&folder);
+    std::fs::create_dir_all(&folder).expect("a folder");
+    folder
+}
+
+fn start(file: &Path) -> Cached {
+    Cached::start(&["-m", "512", "-e", file.to_str().expect("text")])
+}
+
+fn signal(server: &Cached, signal: Signal) {
+    kill_process(Pid::from_child(&server.child), signal).expect("it runs");
+}
+
+/// What the server says to a request, up to a line that ends it.
+fn ask(server: &Cached, request: &[u8], end: &str) -> String {
+    let mut socket = TcpStream::connect(server.address).expect("a connection");
+    socket.set_read_timeout(Some(Duration::from_secs(60))).expect("a timeout");
+    socket.write_all(request).expect("a request");
+    let (mut text, mut bytes) = (String::new(), [0; 4096]);
+    while !text.ends_with(end) {
+        let len = socket.read(&mut bytes).expect("a reply");
+        assert_ne!(len, 0, "closed after {text:?}");
+        text.push_str(&String::from_utf8_lossy(&bytes[..len]));
+    }
+    text
+}
+
+fn fill(server: &Cached, items: usize, text: &str) {
+    let mut request = Vec::new();
+    for number in 0..items {
+        write!(request, "set k{number} 0 0 1000 noreply\r\n{text:<1000}\r\n").expect("memory");
+    }
+    request.extend(b"mn\r\n");
+    ask(server, &request, "MN\r\n");
+}
+
+fn items(server: &Cached) -> usize {
+    let stats = ask(server, b"stats\r\n", "END\r\n");
+    let line = stats.lines().find_map(|line| line.strip_prefix("STAT curr_items "));
+    line.and_then(|number| number.trim().parse().ok()).expect("a number")
+}
+
+fn must_end(server: &mut Cached) {
+    assert!(server.child.wait().expect("our child").success());
+}
+
+/// `mc.1` and `mc.2` wrote to the same `mc.writing`, and each destroyed what the other kept.
+#[test]
+fn two_caches_that_stop_at_once_keep_each_its_own() {
+    const ITEMS: usize = 20_000;
+    let folder = folder("two");
+    let files = [folder.join("mc.1"), folder.join("mc.2")];
+    let mut servers = files.each_ref().map(|file| start(file));
+    for (number, server) in servers.iter().enumerate() {
+        fill(server, ITEMS, &format!("of {number}"));
+    }
+    servers.iter().for_each(|server| signal(server, Signal::USR1));
+    servers.iter_mut().for_each(must_end);
+    for (number, file) in files.iter().enumerate() {
+        let server = start(file);
+        assert_eq!(items(&server), ITEMS);
+        assert!(ask(&server, b"get k7\r\n", "END\r\n").contains(&format!("of {number} ")));
+    }
+    std::fs::remove_dir_all(folder).expect("our folder");
+}
+
+/// Every user of the machine could read all items.
+#[test]
+fn the_file_is_the_owners_alone_unless_it_was_not_before() {
+    let folder = folder("mode");
+    let file = folder.join("items");
+    let mode = || std::fs::metadata(&file).expect("a file").permissions().mode() & 0o777;
+    for before in [None, Some(0o640)] {
+        if let Some(before) = before {
+            std::fs::set_permissions(&file, PermissionsExt::from_mode(before)).expect("a file");
+        }
+        let mut server = start(&file);
+        assert_eq!(mode(), before.unwrap_or(0o600));
+        fill(&server, 10, "secret");
+        signal(&server, Signal::USR1);
+        must_end(&mut server);
+        assert_eq!(mode(), before.unwrap_or(0o600));
+    }
+    std::fs::remove_dir_all(folder).expect("our folder");
+}
