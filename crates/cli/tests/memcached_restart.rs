@@ -97,3 +97,22 @@ fn the_file_is_the_owners_alone_unless_it_was_not_before() {
     }
     std::fs::remove_dir_all(folder).expect("our folder");
 }
+
+/// On a full disk a `FILE.meta` without a byte was left, because of which no later start succeeded.
+#[test]
+fn what_could_not_be_kept_does_not_stop_the_next_start() {
+    let folder = folder("full");
+    let file = folder.join("items");
+    let mut server = start(&file);
+    fill(&server, 10, "lost");
+    // In the way of what is written beside FILE.meta: as far as that, all went well.
+    let in_the_way = folder.join("items.meta.writing");
+    std::fs::create_dir(&in_the_way).expect("a folder");
+    signal(&server, Signal::USR1);
+    assert!(!server.child.wait().expect("our child").success());
+    std::fs::remove_dir(in_the_way).expect("our folder");
+    let names: Vec<_> = std::fs::read_dir(&folder).expect("a folder").flatten().collect();
+    assert_eq!(names.len(), 1, "{names:?}");
+    assert_eq!(items(&start(&file)), 0);
+    std::fs::remove_dir_all(folder).expect("our folder");
+}

@@ -149,6 +149,8 @@ pub fn save(server: &Server, session: &Session, path: &Path) -> io::Result<u64> 
     }
     file.into_inner().map_err(io::IntoInnerError::into_error)?.replace()?;
     let power = server.memcached.counts.hash_power.load(Relaxed);
-    std::fs::write(meta_path(path), format!("dolium-items 1 {items} {bytes} {power}\n"))?;
+    let mut meta = Beside::create(&meta_path(path), BESIDE)?;
+    writeln!(meta, "dolium-items 1 {items} {bytes} {power}")?;
+    meta.replace()?;
     Ok(items)
 }
