@@ -6,6 +6,7 @@ use crate::supervisor::Supervisor;
 use crate::tour;
 use clap::Args;
 use dolium_server::listener::{Address, Door};
+use dolium_server::signals::{self, Caught};
 use dolium_server::{Running, read_config};
 use std::ffi::{OsStr, OsString};
 use std::io::Write;
@@ -65,6 +66,10 @@ pub fn run(arguments: &Arguments) -> ExitCode {
         Ok(both) => both,
         Err(text) => return fail(&text),
     };
+    let caught = match signals::catch_ends() {
+        Ok(caught) => caught,
+        Err(error) => return fail(&format!("signals cannot be watched: {error}")),
+    };
     let started = read_config(file.as_deref(), &directives)
         .map(|config| config.on_heap(&HEAP))
         .map_err(dolium_server::StartFailure::from)
@@ -73,9 +78,7 @@ pub fn run(arguments: &Arguments) -> ExitCode {
         Ok(running) => running,
         Err(failure) => return fail(&failure.to_string()),
     };
-    if let Err(error) = stop_on_signals(&running) {
-        return fail(&format!("signals cannot be watched: {error}"));
-    }
+    stop_on_signals(caught, &running);
     let supervisor = Supervisor::of(&running.server.config);
     // First: standard output may be a pipe that nobody reads for now.
     supervisor.tell("READY=1");
@@ -85,15 +88,15 @@ pub fn run(arguments: &Arguments) -> ExitCode {
     ExitCode::SUCCESS
 }
 
-fn stop_on_signals(running: &Running) -> std::io::Result<()> {
+fn stop_on_signals(caught: Caught, running: &Running) {
     let server = running.server.clone();
-    dolium_server::signals::on_end(move |signal| match signal {
+    caught.heed(move |signal| match signal {
         "SIGHUP" => dolium_server::logging::reopen(),
         _ => {
             tracing::info!(signal, "stopping");
             server.stop();
         }
-    })
+    });
 }
 
 /// A few lines: what is open, and one command to try for each door. Who reads them may have gone

@@ -8,6 +8,7 @@ use std::io::{Read, Write};
 use std::net::TcpStream;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
+use std::process::Command;
 use std::time::Duration;
 
 fn folder(name: &str) -> PathBuf {
@@ -114,5 +115,34 @@ fn what_could_not_be_kept_does_not_stop_the_next_start() {
     let names: Vec<_> = std::fs::read_dir(&folder).expect("a folder").flatten().collect();
     assert_eq!(names.len(), 1, "{names:?}");
     assert_eq!(items(&start(&file)), 0);
+    std::fs::remove_dir_all(folder).expect("our folder");
+}
+
+/// A stop that came before all items were back ended the process, and they were gone: `FILE.meta` is
+/// taken away first. A second SIGUSR1 while items were written had the same end.
+#[test]
+fn signals_while_items_are_read_and_written_lose_none() {
+    const ITEMS: usize = 100_000;
+    let folder = folder("signals");
+    let file = folder.join("items");
+    let meta = folder.join("items.meta");
+    let mut server = start(&file);
+    fill(&server, ITEMS, "kept");
+    signal(&server, Signal::USR1);
+    while !folder.join("items.writing").exists() && !meta.exists() {
+        std::thread::sleep(Duration::from_millis(1));
+    }
+    let _ = kill_process(Pid::from_child(&server.child), Signal::USR1);
+    must_end(&mut server);
+    assert!(meta.exists());
+    let mut command = Command::new(env!("CARGO_BIN_EXE_dolium"));
+    command.args(["memcached", "-u", "root", "-p", "-1", "-l", "127.0.0.1", "-m", "512", "-e"]);
+    let mut child = command.arg(&file).env("XDG_RUNTIME_DIR", &folder).spawn().expect("it starts");
+    while meta.exists() {
+        std::thread::sleep(Duration::from_millis(1));
+    }
+    kill_process(Pid::from_child(&child), Signal::USR1).expect("it runs");
+    assert!(child.wait().expect("our child").success());
+    assert_eq!(items(&start(&file)), ITEMS);
     std::fs::remove_dir_all(folder).expect("our folder");
 }

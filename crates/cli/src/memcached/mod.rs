@@ -20,6 +20,7 @@ mod words;
 use crate::heap::HEAP;
 use crate::output::{self, note};
 use dolium_server::memcached::accounts::Accounts;
+use dolium_server::signals::{self, Caught};
 use dolium_server::{Running, StartFailure, read_config};
 use options::Options;
 use std::process::ExitCode;
@@ -83,6 +84,8 @@ fn serve(words: &[String], mut options: Options) -> Result<(), Refused> {
     let pid_file = options.pid_file.clone();
     config.memcached = Some(options.setup);
     config = config.on_heap(&HEAP);
+    let caught =
+        signals::catch_memcached().map_err(|e| Refused::system(format!("signals: {e}")))?;
     let mut running = Running::start(config).map_err(|failure| match failure {
         StartFailure::Tls(_) => Refused::usage(failure.to_string()),
         StartFailure::Door(_) => Refused::system(format!("failed to listen: {failure}")),
@@ -95,7 +98,7 @@ fn serve(words: &[String], mut options: Options) -> Result<(), Refused> {
     if let Some(path) = &pid_file {
         process::write_pid(path);
     }
-    stop_on_signals(&running).map_err(|e| Refused::system(format!("signals: {e}")))?;
+    stop_on_signals(caught, &running);
     running.wait();
     match running.keep_items() {
         Ok(Some(items)) => {
@@ -129,9 +132,9 @@ fn accounts(options: &Options) -> Result<Accounts, Refused> {
 
 /// SIGINT and SIGTERM end the server, SIGUSR1 does so and keeps the items, SIGHUP reads the
 /// passwords again.
-fn stop_on_signals(running: &Running) -> std::io::Result<()> {
+fn stop_on_signals(caught: Caught, running: &Running) {
     let server = running.server.clone();
-    dolium_server::signals::on_memcached(move |signal| {
+    caught.heed(move |signal| {
         use std::sync::atomic::Ordering::Relaxed;
         match signal {
             "SIGHUP" => {
@@ -145,5 +148,5 @@ fn stop_on_signals(running: &Running) -> std::io::Result<()> {
                 server.stop();
             }
         }
-    })
+    });
 }

@@ -98,14 +98,15 @@ impl Private {
         });
         *belongings.child.lock().unwrap_or_else(PoisonError::into_inner) = Some(child?);
         let theirs = belongings.clone();
-        let caught = dolium_server::signals::on_end(move |_| {
+        let caught =
+            dolium_server::signals::catch_ends().map_err(|e| said("catching Ctrl-C", e))?;
+        caught.heed(move |_| {
             theirs.is_interrupted.store(true, Relaxed);
             theirs.clear();
             // The terminal may be gone.
             let _ = writeln!(std::io::stdout());
             std::process::exit(130);
         });
-        caught.map_err(|e| said("catching Ctrl-C", e))?;
         match await_attach(&belongings) {
             Ok(store) => {
                 let [redis, memcached, http] = ports;
