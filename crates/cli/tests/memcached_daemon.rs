@@ -1,7 +1,7 @@
 //! `dolium memcached -d`: where the process in the background is, what it says, and what it leaves.
 
 use rustix::process::{Pid, Signal, kill_process};
-use std::os::unix::fs::MetadataExt;
+use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::{Duration, Instant};
@@ -80,4 +80,28 @@ fn the_file_beside_a_pid_file_has_its_whole_name() {
     // What both wrote to is in the way.
     let daemon = Daemon::start("beside", &["-d"], &["mc.tmp"]);
     assert!(daemon.folder.join("mc.tmp").is_dir());
+}
+
+/// It went to the background first: the status was 0, and no server ran.
+#[test]
+fn what_is_refused_is_refused_before_it_is_a_daemon() {
+    let folder = std::env::temp_dir().join(format!("dolium-refused-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).expect("a folder");
+    std::fs::write(folder.join("passwords"), "user:password\n").expect("a file");
+    std::fs::set_permissions(folder.join("passwords"), PermissionsExt::from_mode(0o600)).unwrap();
+    let refused = |options: &[&str], code: i32, sentence: &str| {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_dolium"));
+        command.args(["memcached", "-d", "-s"]).arg(folder.join("socket")).args(options);
+        let ended = command.current_dir(&folder).output().expect("the program starts");
+        let said = String::from_utf8_lossy(&ended.stderr);
+        assert!(said.contains(sentence), "{options:?}: {said}");
+        assert_eq!(ended.status.code(), Some(code), "{options:?}: {said}");
+    };
+    refused(&["-u", "root", "-Y", "nowhere"], 64, "nowhere cannot be read");
+    if rustix::process::getuid().is_root() {
+        refused(&["-u", "no-such-user"], 67, "can't find the user no-such-user");
+        // Root may read it, and the server would not be root.
+        refused(&["-u", "nobody", "-Y", "passwords"], 64, "passwords cannot be read");
+    }
+    std::fs::remove_dir_all(folder).expect("our folder");
 }

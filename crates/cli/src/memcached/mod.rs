@@ -74,10 +74,13 @@ fn serve(words: &[String], mut options: Options) -> Result<(), Refused> {
         note(notice);
     }
     if options.daemon && !process::is_daemon() {
+        // Nobody hears what is refused in the background.
+        process::try_as_user(&options, || accounts(&options))?;
         return process::become_daemon(words, &options);
     }
     process::prepare(&options)?;
     options.setup.accounts = accounts(&options)?;
+    process::leave_folder(&options)?;
     let directives = options.directives();
     let mut config =
         read_config(None, &directives).map_err(|why| Refused::usage(why.to_string()))?;

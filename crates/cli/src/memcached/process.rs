@@ -31,6 +31,19 @@ pub fn become_daemon(words: &[String], options: &Options) -> Result<(), Refused>
     Ok(())
 }
 
+/// What the process in the background will be able to do as its user, without becoming that user: a
+/// user is a thread's own here, and this thread ends.
+pub fn try_as_user<T: Send>(
+    options: &Options,
+    work: impl FnOnce() -> Result<T, Refused> + Send,
+) -> Result<T, Refused> {
+    let user = options.user.as_deref();
+    std::thread::scope(|scope| {
+        let tried = scope.spawn(|| change_user(user).and_then(|()| work())).join();
+        tried.unwrap_or_else(|_| Err(Refused::system("failed to look at the user's rights")))
+    })
+}
+
 /// Before any thread is started.
 pub fn prepare(options: &Options) -> Result<(), Refused> {
     if is_daemon() {
@@ -39,7 +52,11 @@ pub fn prepare(options: &Options) -> Result<(), Refused> {
     if options.core_files {
         allow_core_files()?;
     }
-    change_user(options.user.as_deref())?;
+    change_user(options.user.as_deref())
+}
+
+/// When the passwords are read, whose path may be relative.
+pub fn leave_folder(options: &Options) -> Result<(), Refused> {
     // As Memcached: no folder is kept from being unmounted, unless it may have to take a core file. All
     // relative paths are from there, too.
     if is_daemon() && !options.core_files {
