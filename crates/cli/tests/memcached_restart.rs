@@ -9,7 +9,7 @@ use std::net::TcpStream;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 fn folder(name: &str) -> PathBuf {
     let folder = std::env::temp_dir().join(format!("dolium-kept-{name}-{}", std::process::id()));
@@ -53,6 +53,15 @@ fn items(server: &Cached) -> usize {
     let stats = ask(server, b"stats\r\n", "END\r\n");
     let line = stats.lines().find_map(|line| line.strip_prefix("STAT curr_items "));
     line.and_then(|number| number.trim().parse().ok()).expect("a number")
+}
+
+/// Waits for something that a server does, and not for ever if it does not.
+fn until(is_so: impl Fn() -> bool) {
+    let begun = Instant::now();
+    while !is_so() {
+        assert!(begun.elapsed() < Duration::from_secs(60), "it did not come to that");
+        std::thread::sleep(Duration::from_millis(1));
+    }
 }
 
 fn must_end(server: &mut Cached) {
@@ -129,18 +138,14 @@ fn signals_while_items_are_read_and_written_lose_none() {
     let mut server = start(&file);
     fill(&server, ITEMS, "kept");
     signal(&server, Signal::USR1);
-    while !folder.join("items.writing").exists() && !meta.exists() {
-        std::thread::sleep(Duration::from_millis(1));
-    }
+    until(|| folder.join("items.writing").exists() || meta.exists());
     let _ = kill_process(Pid::from_child(&server.child), Signal::USR1);
     must_end(&mut server);
     assert!(meta.exists());
     let mut command = Command::new(env!("CARGO_BIN_EXE_dolium"));
     command.args(["memcached", "-u", "root", "-p", "-1", "-l", "127.0.0.1", "-m", "512", "-e"]);
     let mut child = command.arg(&file).env("XDG_RUNTIME_DIR", &folder).spawn().expect("it starts");
-    while meta.exists() {
-        std::thread::sleep(Duration::from_millis(1));
-    }
+    until(|| !meta.exists());
     kill_process(Pid::from_child(&child), Signal::USR1).expect("it runs");
     assert!(child.wait().expect("our child").success());
     assert_eq!(items(&start(&file)), ITEMS);

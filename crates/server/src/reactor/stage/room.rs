@@ -6,9 +6,11 @@
 //!            ^                         `-- not now: the reply is thrown away, the request is held
 //!            `--------------------------------------------- until it is granted its room
 //! ```
-//! One of less than a sixteenth of the budget waits only where a quarter of it is in use: of seventeen clients that ask
-//! for 4 MB each, nine were closed before. How large a reply is, nobody knows before it is there. So who has to wait runs again; a request that
+//! How large a reply is, nobody knows before it is there. So who has to wait runs again; a request that
 //! may change something cannot, and where there is no room its reply counts as a small one does.
+//!
+//! One of less than a sixteenth of the budget asks only where a quarter of that is in use: when such replies
+//! never asked, nine of seventeen clients with 4 MB each were closed.
 
 use super::Stage;
 use crate::clients::Token;
