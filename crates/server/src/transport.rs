@@ -1,10 +1,13 @@
 //! What carries a connection's bytes: a socket, TLS over one, or a ring in memory shared with a local
-//! process.
+//! process; for a while with bytes in front of it that were read before their time (`ahead.rs`).
 //!
-//! The reactor treats both alike: a descriptor that becomes readable, bytes in, bytes out, and
+//! The reactor treats all alike: a descriptor that becomes readable, bytes in, bytes out, and
 //! `WouldBlock` when there is nothing or no room.
 
+mod ahead;
+
 use crate::tls::TlsStream;
+use ahead::Ahead;
 use rustix::net::{AddressFamily, RecvFlags, SendFlags, sockopt};
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
@@ -25,6 +28,7 @@ pub enum Transport {
     Socket(OwnedFd),
     Ring(Box<dyn RingPort>),
     Tls(Box<TlsStream>),
+    Ahead(Box<Ahead>),
 }
 
 impl Transport {
@@ -36,6 +40,7 @@ impl Transport {
             }
             Transport::Ring(ring) => ring.receive(into),
             Transport::Tls(stream) => stream.receive(into),
+            Transport::Ahead(_) => self.receive_stored(into),
         }
     }
 
@@ -49,15 +54,20 @@ impl Transport {
     /// A part of what was given to `send` waits here for room in the socket.
     #[inline]
     pub fn is_behind(&self) -> bool {
-        matches!(self, Transport::Tls(stream) if stream.is_behind())
+        match self {
+            Transport::Socket(_) | Transport::Ring(_) => false,
+            Transport::Tls(stream) => stream.is_behind(),
+            Transport::Ahead(ahead) => ahead.carrier().is_behind(),
+        }
     }
 
     /// Sends what waits here; `WouldBlock` if some still does.
     #[inline]
     pub fn flush(&mut self) -> io::Result<()> {
         match self {
+            Transport::Socket(_) | Transport::Ring(_) => Ok(()),
             Transport::Tls(stream) => stream.flush(),
-            _ => Ok(()),
+            Transport::Ahead(ahead) => ahead.carrier_mut().flush(),
         }
     }
 
@@ -67,28 +77,39 @@ impl Transport {
             Transport::Socket(_) => {}
             Transport::Tls(stream) => stream.end_sending(),
             Transport::Ring(_) => return false,
+            Transport::Ahead(ahead) => return ahead.carrier_mut().end_sending(),
         }
         rustix::net::shutdown(self.as_fd(), rustix::net::Shutdown::Write).is_ok()
     }
 
-    /// Bytes of memory that wait here for room in the socket, at most.
+    /// Bytes of memory that wait here, for room in the socket (at most) or to be received.
     pub fn waiting_bytes(&self) -> usize {
         match self {
+            Transport::Socket(_) | Transport::Ring(_) => 0,
             Transport::Tls(stream) => stream.waiting_bytes(),
-            _ => 0,
+            Transport::Ahead(ahead) => ahead.memory() + ahead.carrier().waiting_bytes(),
         }
     }
 
     /// A send may have taken the news of input off the descriptor.
     #[inline]
     pub fn sends_hear(&self) -> bool {
-        matches!(self, Transport::Ring(_))
+        match self {
+            Transport::Socket(_) | Transport::Tls(_) => false,
+            Transport::Ring(_) => true,
+            Transport::Ahead(ahead) => ahead.carrier().sends_hear(),
+        }
     }
 
     /// Another receive would tell something, although the last one came back short.
     #[inline]
     pub fn has_more(&self) -> bool {
-        matches!(self, Transport::Tls(stream) if stream.has_more())
+        match self {
+            Transport::Socket(_) | Transport::Ring(_) => false,
+            Transport::Tls(stream) => stream.has_more(),
+            // What comes behind the stored bytes has not been looked at.
+            Transport::Ahead(_) => true,
+        }
     }
 
     /// How much [`Transport::receive_more`] would take: less than that is the end for now.
@@ -96,7 +117,7 @@ impl Transport {
         let free = into.capacity() - into.len();
         match self {
             Transport::Socket(_) => free,
-            Transport::Ring(_) | Transport::Tls(_) => free.min(most),
+            Transport::Ring(_) | Transport::Tls(_) | Transport::Ahead(_) => free.min(most),
         }
     }
 
@@ -109,7 +130,7 @@ impl Transport {
                 let (n, _) = rustix::net::recv(fd, room, RecvFlags::DONTWAIT)?;
                 Ok(n)
             }
-            Transport::Ring(_) | Transport::Tls(_) => {
+            Transport::Ring(_) | Transport::Tls(_) | Transport::Ahead(_) => {
                 let (start, room) = (into.len(), (into.capacity() - into.len()).min(most));
                 into.resize(start + room, 0);
                 let n = self.receive(&mut into[start..]);
@@ -127,6 +148,7 @@ impl Transport {
             }
             Transport::Ring(ring) => ring.send(bytes),
             Transport::Tls(stream) => stream.send(bytes),
+            Transport::Ahead(ahead) => ahead.carrier_mut().send(bytes),
         }
     }
 }
@@ -137,6 +159,7 @@ impl AsFd for Transport {
             Transport::Socket(fd) => fd.as_fd(),
             Transport::Ring(ring) => ring.doorbell(),
             Transport::Tls(stream) => stream.socket.as_fd(),
+            Transport::Ahead(ahead) => ahead.carrier().as_fd(),
         }
     }
 }

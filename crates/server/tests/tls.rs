@@ -13,7 +13,7 @@ use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpStream};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 type Client = StreamOwned<ClientConnection, TcpStream>;
 
@@ -55,6 +55,7 @@ fn connect(house: &House, config: rustls::ClientConfig) -> Client {
     let session = ClientConnection::new(Arc::new(config), name).unwrap();
     let socket = TcpStream::connect(secured(house)).unwrap();
     socket.set_read_timeout(Some(Duration::from_secs(20))).unwrap();
+    socket.set_write_timeout(Some(Duration::from_secs(20))).unwrap();
     StreamOwned::new(session, socket)
 }
 
@@ -303,6 +304,51 @@ fn refreshed_certificates_are_for_new_connections() {
     memcache.ask("refresh_certs\r\n", "Error loading the certificate chain");
     let mut still = connect(&house, certificates.client(false));
     ask(&mut still, b"PING\r\n", b"+PONG\r\n");
+}
+
+/// An end behind more than the socket holds, and behind records that wait to be opened.
+#[test]
+fn who_left_behind_much_takes_no_element() {
+    let certificates = Certificates::new();
+    let house = house(&certificates, &[]);
+    let mut other = house.client();
+    let waits = |other: &mut door::Client, count: usize| {
+        let line = format!("blocked_clients:{count}\r\n");
+        let since = Instant::now();
+        loop {
+            other.send(b"INFO clients\r\nPING\r\n");
+            let mut text = Vec::new();
+            while !text.ends_with(b"+PONG\r\n") {
+                text.extend(other.take(1));
+            }
+            if String::from_utf8(text).unwrap().contains(&line) {
+                return;
+            }
+            assert!(since.elapsed() < Duration::from_secs(20), "never: {line}");
+        }
+    };
+    for is_gone in [true, false] {
+        let mut client = connect(&house, certificates.client(true));
+        client.write_all(b"BLPOP k 0\r\n").unwrap();
+        client.flush().unwrap();
+        waits(&mut other, 1);
+        client.write_all(&b"PING\r\n".repeat(700_000)).unwrap();
+        if is_gone {
+            drop(client);
+            waits(&mut other, 0);
+            other.ask("RPUSH k v\r\nLPOP k\r\n", ":1\r\n$1\r\nv\r\n");
+        } else {
+            other.ask("RPUSH k v\r\n", ":1\r\n");
+            let mut got = Vec::new();
+            while got.len() < 18 + 7 * 700_000 {
+                let mut some = [0; 16384];
+                let n = client.read(&mut some).unwrap();
+                got.extend_from_slice(&some[..n]);
+            }
+            assert!(got.starts_with(b"*2\r\n$1\r\nk\r\n$1\r\nv\r\n+PONG\r\n"));
+            assert!(got[18..].chunks(7).all(|reply| reply == b"+PONG\r\n"));
+        }
+    }
 }
 
 /// As in Redis: naming a directive again, be it with the same path, reads the files.

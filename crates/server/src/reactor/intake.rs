@@ -34,6 +34,9 @@ impl Reactor {
             return false;
         }
         if !connection.is_due() {
+            if connection.hold == Hold::Wait && connection.readable {
+                self.read_ahead(token);
+            }
             return false;
         }
         if connection.incoming.is_some() {

@@ -5,7 +5,6 @@ use crate::clients::Token;
 use crate::connection::{Closing, Hold, Sent};
 use crate::limits::{LARGE_REQUEST_STALL_MS, SHUTDOWN_DRAIN_MS};
 use crate::mailbox::{Mail, Message};
-use crate::transport::Transport;
 use std::sync::atomic::Ordering::Relaxed;
 
 /// When in a round mail is read.
@@ -121,7 +120,7 @@ impl Reactor {
             let Some(connection) = self.slab.get(token) else { continue };
             // `timeout` is for peers that may be gone without a word, which a local process cannot be; and a
             // program that attaches once for all of its life asks seldom, and has no way to connect anew.
-            let may_idle = matches!(connection.transport, Transport::Ring(_))
+            let may_idle = connection.transport.sends_hear()
                 || connection.client.subscriptions() > 0
                 || matches!(
                     connection.hold,

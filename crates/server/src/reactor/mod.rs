@@ -339,8 +339,8 @@ impl Reactor {
         let Some(connection) = self.slab.get(token) else { return false };
         if connection.hold == Hold::Feed && connection.hung_up {
             self.doom(token);
-        } else if connection.hold == Hold::Wait {
-            self.close_if_left(token);
+        } else if connection.hold == Hold::Wait && connection.readable {
+            self.read_ahead(token);
         } else if connection.readable && !connection.is_ready {
             if !connection.is_long() {
                 return self.turn(token);

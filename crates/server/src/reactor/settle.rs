@@ -154,7 +154,8 @@ impl Reactor {
         connection.counted = bytes;
         let card = &connection.card;
         card.buffer_bytes.store(bytes, Relaxed);
-        card.query_bytes.store(connection.input.len() as u64, Relaxed);
+        let queued = connection.input.len() + connection.transport.stored();
+        card.query_bytes.store(queued as u64, Relaxed);
         let free = connection.input.capacity() - connection.input.len();
         card.query_free.store(free as u64, Relaxed);
         let budget = self.server.config.live.client_buffers_max.load(Relaxed);

@@ -2,13 +2,16 @@
 //!
 //! The table of who waits for what is the server's (`waiting.rs`). A thread keeps the times at which
 //! waits of its own connections end, and asks the table whether one that is over had been served.
+//! What such a client sends meanwhile is read ahead (`transport/ahead.rs`): its end may stand behind it.
 
 use super::Reactor;
 use crate::clients::Token;
 use crate::connection::{Closing, Hold, Sent};
+use crate::limits::{OWN_BUFFER_BYTES_PER_TURN, READ_BYTES_PER_TURN};
 use dolium_commands::connection::ReplyMode;
 use dolium_commands::redis::list::waiting;
 use std::collections::BTreeSet;
+use std::io::ErrorKind;
 use std::sync::atomic::Ordering::Relaxed;
 
 /// When waits of this thread's connections end, the next one first.
@@ -30,6 +33,59 @@ impl Reactor {
         connection.waits_until = self.server.waiting.until(connection.client.id);
         if let Some(until) = connection.waits_until {
             self.deadlines.0.insert((until, token.index, token.generation));
+        }
+        if connection.readable {
+            self.read_ahead(token);
+        } else {
+            self.close_if_left(token);
+        }
+    }
+
+    /// A client that waits has sent more, or is gone.
+    #[cold]
+    pub(super) fn read_ahead(&mut self, token: Token) {
+        let Some(connection) = self.slab.get(token) else { return };
+        if connection.is_closing() {
+            return;
+        }
+        // A ring's bell tells of the end whatever stands in the ring.
+        let most = match connection.transport.sends_hear() {
+            true => 0,
+            false => OWN_BUFFER_BYTES_PER_TURN,
+        };
+        let (mut read, mut has_more) = (0, connection.readable);
+        while has_more && read < most {
+            match connection.transport.read_ahead(READ_BYTES_PER_TURN) {
+                Ok(n) if n > 0 => read += n,
+                // TLS has looked at enough records that carry nothing.
+                Err(error) if error.kind() == ErrorKind::Interrupted => break,
+                Err(error) if error.kind() == ErrorKind::WouldBlock => has_more = false,
+                // Whoever is served first still reads the end behind what is stored.
+                _ => (connection.hung_up, has_more) = (true, false),
+            }
+        }
+        if read > 0 {
+            connection.last_ms = self.now;
+            // They count as input when they are received; what is long is so now.
+            self.resumed += read as u64;
+        }
+        connection.readable = has_more || connection.hung_up || connection.transport.stored() > 0;
+        let queued = connection.input.len() + connection.transport.stored();
+        connection.card.query_bytes.store(queued as u64, Relaxed);
+        let most = self.server.config.live.query_buffer_max.load(Relaxed);
+        if queued as u64 > most {
+            tracing::warn!(
+                client = connection.client.id,
+                addr = connection.client.addr,
+                queued,
+                "closed: what it sent while it waits passed client-query-buffer-limit"
+            );
+            self.server.statistics.query_limit_disconnections.fetch_add(1, Relaxed);
+            return self.doom(token);
+        }
+        self.count_buffers(token);
+        if has_more && most > 0 {
+            self.make_ready(token);
         }
         self.close_if_left(token);
     }
