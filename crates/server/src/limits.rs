@@ -123,6 +123,8 @@ pub const LARGE_REPLY_BYTES_MIN: usize = 128 * 1024;
 /// How long a client may send nothing of a large request, or read nothing of a large reply, while others
 /// wait for its room; or send nothing of a value that goes into its item.
 pub const LARGE_REQUEST_STALL_MS: u64 = 10_000;
+/// A peer that has taken nothing for so long is offered more, whether or not its socket has told of room.
+pub const SLOW_PEER_MS: u64 = 900;
 /// How long a listener rests after the process ran out of descriptors.
 pub const ACCEPT_REST_MS: u64 = 100;
 /// Longest wait for events; who waits for something later looks again then.

@@ -187,6 +187,31 @@ fn a_client_that_does_not_read_gives_its_room_back() {
     is_free(&house);
 }
 
+/// One that reads slowly does read. It was taken for one that does not where it read less than some 100 kB a
+/// second: the socket tells of room when a third of it is free.
+#[test]
+fn a_client_that_reads_slowly_is_answered_to_the_last_byte() {
+    let house = house("threads 1");
+    let mut slow = house.client();
+    slow.send(b"GET a\r\n");
+    slow.expect("$40000000\r\n");
+    let mut other = house.client();
+    other.send(b"GET b\r\n");
+    let begun = Instant::now();
+    let mut missing = 40 * MB;
+    while begun.elapsed() < Duration::from_secs(14) {
+        missing -= slow.take(40_000).len();
+        std::thread::sleep(Duration::from_millis(500));
+    }
+    assert!(house.running.server.buffers.has_replies_waiting(), "nobody wanted its room");
+    expect_value(&mut slow, missing);
+    slow.expect("\r\n");
+    other.expect("$100000000\r\n");
+    expect_value(&mut other, 100 * MB);
+    other.expect("\r\n");
+    is_free(&house);
+}
+
 /// Who waits and goes is forgotten, as is who is killed.
 #[test]
 fn who_waits_for_room_and_goes_takes_none() {

@@ -3,7 +3,7 @@
 use super::Reactor;
 use crate::clients::Token;
 use crate::connection::{Closing, Hold, Sent};
-use crate::limits::{LARGE_REQUEST_STALL_MS, SHUTDOWN_DRAIN_MS};
+use crate::limits::{LARGE_REQUEST_STALL_MS, SHUTDOWN_DRAIN_MS, SLOW_PEER_MS};
 use crate::mailbox::{Mail, Message};
 use std::sync::atomic::Ordering::Relaxed;
 
@@ -111,6 +111,13 @@ impl Reactor {
         self.published.update(&self.session, counters);
         let timeout_ms = self.server.config.live.timeout_s.load(Relaxed) * 1000;
         for token in self.slab.tokens() {
+            let Some(connection) = self.slab.get(token) else { continue };
+            // A socket tells of room when a third of it is free, for which a slow peer takes minutes. That it has taken
+            // something shows in what goes in now.
+            if connection.unsent() > 0 && self.now.saturating_sub(connection.last_ms) > SLOW_PEER_MS
+            {
+                self.resume_output(token);
+            }
             let Some(connection) = self.slab.get(token) else { continue };
             let idle = self.now.saturating_sub(connection.last_ms);
             if idle > LARGE_REQUEST_STALL_MS && connection.incoming.is_some() {
