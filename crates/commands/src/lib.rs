@@ -8,6 +8,7 @@
 pub mod connection;
 pub mod context;
 pub mod dispatch;
+pub mod foretold;
 pub mod host;
 pub mod http;
 pub mod limits;

@@ -3,6 +3,7 @@
 //! A counter has one writer, its thread, which loads, adds and stores: no locked instruction on
 //! the path of a command. Each number is true by itself, so every access is Relaxed.
 
+use dolium_commands::foretold;
 use dolium_commands::memcache::Tally;
 use dolium_commands::redis::row::{Group, Row, flag};
 use dolium_commands::redis::table::ROWS;
@@ -219,10 +220,17 @@ pub mod row_trait {
     pub const DESCRIBES: u8 = 1 << 2;
     /// It may end subscriptions, or change the form in which their messages come.
     pub const PARTS: u8 = 1 << 3;
+    /// It may answer with values of its keys, whose lengths tell of its reply before it runs.
+    pub const FORETELLS: u8 = 1 << 4;
+    /// And changes something by that: two of them on two threads are not both to find that they are alone.
+    pub const HANDS_OVER: u8 = 1 << 5;
 }
 
 /// The commands with the trait `PARTS`.
 const PARTING: [&str; 6] = ["unsubscribe", "punsubscribe", "reset", "quit", "hello", "exec"];
+
+/// The commands with the trait `HANDS_OVER`. SET is not one: it seldom answers with anything.
+const HANDING_OVER: [&str; 4] = ["exec", "getdel", "getex", "getset"];
 
 /// It may change keys, or is of those that are neither reads nor writes.
 pub fn may_write(row: &Row) -> bool {
@@ -239,8 +247,12 @@ pub fn row_traits() -> Vec<u8> {
         let describes =
             matches!(row.group, Group::Connection | Group::PubSub | Group::Transactions);
         let parts = PARTING.contains(&row.name);
-        [(is_timed, TIMED), (may_write(row), MAY_WRITE), (describes, DESCRIBES), (parts, PARTS)]
+        let foretells = row.name == "exec" || foretold::answers_with_values(row);
+        let hands_over = HANDING_OVER.contains(&row.name);
+        let writes = may_write(row);
+        [(is_timed, TIMED), (writes, MAY_WRITE), (describes, DESCRIBES), (parts, PARTS)]
             .iter()
+            .chain(&[(foretells, FORETELLS), (hands_over, HANDS_OVER)])
             .filter(|(is_so, _)| *is_so)
             .fold(0, |traits, (_, bit)| traits | bit)
     };
@@ -252,9 +264,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_commands_that_end_subscriptions_are_there() {
-        for name in PARTING {
-            assert!(ROWS.iter().any(|row| row.name == name), "{name}");
+    fn the_commands_that_have_traits_by_their_names_are_there() {
+        for name in PARTING.iter().chain(&HANDING_OVER) {
+            assert!(ROWS.iter().any(|row| row.name == *name), "{name}");
         }
     }
 

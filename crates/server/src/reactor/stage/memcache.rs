@@ -7,6 +7,7 @@ use crate::limits::*;
 use crate::memcached::writes;
 use crate::reactor::batch::Entry;
 use dolium_commands::context::Flow;
+use dolium_commands::foretold;
 use dolium_commands::memcache::{self as memcache_commands, Left, McContext, Piece};
 use dolium_commands::outlet::Outlet;
 use dolium_protocol::memcache;
@@ -61,6 +62,16 @@ impl Stage<'_> {
         let mut earlier = (self.loans.count(), self.loans.bytes());
         let left = connection.memcache.left;
         let begins = left.is_none();
+        // What is skipped cannot be kept.
+        if begins
+            && !is_skipped
+            && self.is_room_shared(connection)
+            && !self.has_room_ahead(connection, |session, _, now| {
+                foretold::memcache_bytes(session, MEMCACHE_DB, &request, now)
+            })
+        {
+            return self.hold_back(connection, line);
+        }
         let mut before = self.out.len();
         let mut flow = memcache_commands::run(&mut self.memcache_context(connection), &request);
         if line.len() >= LONG_LINE_BYTES && begins && !is_write {
@@ -186,6 +197,14 @@ impl Stage<'_> {
         let parsed = memcache::binary::parse(bytes, self.memcache_limits);
         let memcache::binary::Parsed::Complete { request, .. } = parsed else { return };
         let before = self.out.len();
+        if refused.is_empty()
+            && self.is_room_shared(connection)
+            && !self.has_room_ahead(connection, |session, _, now| {
+                foretold::binary_bytes(session, MEMCACHE_DB, &request, now)
+            })
+        {
+            return self.keep(connection, entry);
+        }
         let may_wait = !is_write && refused.is_empty();
         let mut context = self.memcache_context(connection);
         let flow = memcache_commands::run_binary(&mut context, &request);

@@ -20,6 +20,7 @@ use crate::statistics::{ThreadCounters, row_trait};
 use dolium_commands::connection::{ClientState, gate};
 use dolium_commands::context::{Context, Flow};
 use dolium_commands::dispatch::{self, Prepared, Ran};
+use dolium_commands::foretold;
 use dolium_commands::http::{self as http_commands, HttpContext};
 use dolium_commands::outlet::Outlet;
 use dolium_commands::redis::row::Row;
@@ -96,6 +97,14 @@ impl Stage<'_> {
         }
         let len = range.len();
         let traits = prepared.row().map_or(row_trait::TIMED, |row| self.traits[row.id as usize]);
+        if traits & row_trait::FORETELLS != 0
+            && (self.is_room_shared(connection) || traits & row_trait::HANDS_OVER != 0)
+            && !self.has_room_ahead(connection, |session, client, now| {
+                foretold::reply_bytes(session, client, prepared, args, now)
+            })
+        {
+            return self.hold_back(connection, &self.input[range]);
+        }
         let is_long = len > TIMED_ARGUMENT_BYTES;
         let before = self.out.len();
         let is_timed = traits & row_trait::TIMED != 0
