@@ -7,6 +7,9 @@
 #![cfg(not(miri))]
 
 use dolium_engine::*;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::thread::Thread;
 
 const DB: Db = Db(0);
 const NOW: Millis = 1_000;
@@ -100,12 +103,13 @@ fn one_among_values_of_many_sizes() {
     goes_about_as_much(128 << 20, 128 << 20, |number| 50 + (number * 7_919 % 6_000) as usize);
 }
 
-/// Threads that rest have blocks in hand, which nobody can move until they wake.
+/// Threads that sleep have blocks in hand, which nobody can move until they wake. They are woken when that is in the
+/// way, as the server wakes its own.
 #[test]
 fn blocks_in_the_hands_of_sleeping_threads_cost_no_more_items() {
     let (arena, limit) = (1 << 30, 64 << 20);
     for value in [300_000, 1_100_000, 5_000_000] {
-        let store = Store::full_beside(7, arena, limit, |_| SMALL);
+        let mut store = Store::full_beside(7, arena, limit, |_| SMALL);
         for (number, session) in store.others.iter().enumerate() {
             for turn in 0..50 {
                 let name = format!("of {number}: {turn}");
@@ -115,6 +119,10 @@ fn blocks_in_the_hands_of_sleeping_threads_cost_no_more_items() {
                 session.write(DB, &key, NOW).put(DB, &key, &put).expect("memory");
             }
         }
+        let sleepers: Vec<Sleeper> = store.others.drain(..).map(Sleeper::begin).collect();
+        let threads: Vec<Thread> =
+            sleepers.iter().map(|sleeper| sleeper.thread().clone()).collect();
+        store.engine.on_summons(move || threads.iter().for_each(Thread::unpark));
         let items = store.engine.item_count();
         let weight = value as u64 * items / limit;
         for name in ["large", "large", "another", "a third"] {
@@ -122,6 +130,37 @@ fn blocks_in_the_hands_of_sleeping_threads_cost_no_more_items() {
             let most = TIMES * weight + items / STORE_ONE_IN;
             assert!(gone <= most, "for {value} B went {gone} of {items}, {weight} weigh as much");
         }
+        sleepers.into_iter().for_each(Sleeper::end);
+    }
+}
+
+/// A session whose thread sleeps until it is woken.
+struct Sleeper {
+    thread: std::thread::JoinHandle<()>,
+    is_over: Arc<AtomicBool>,
+}
+
+impl Sleeper {
+    fn begin(session: Session) -> Sleeper {
+        let is_over = Arc::new(AtomicBool::new(false));
+        let over = is_over.clone();
+        let thread = std::thread::spawn(move || {
+            while !over.load(Relaxed) {
+                std::thread::park();
+                session.poll();
+            }
+        });
+        Sleeper { thread, is_over }
+    }
+
+    fn thread(&self) -> &Thread {
+        self.thread.thread()
+    }
+
+    fn end(self) {
+        self.is_over.store(true, Relaxed);
+        self.thread().unpark();
+        self.thread.join().expect("it only sleeps");
     }
 }
 

@@ -19,7 +19,7 @@ use crate::arena::layout::{CLASS_CTL_BYTES, CLASSES_AT, UNITS_PER_PAGE};
 use crate::sync::atomics::Ordering::Relaxed;
 use crate::sync::lock::{Held, lock};
 
-const LISTS: u32 = 4;
+pub(super) const LISTS: u32 = 4;
 const HEADS: u64 = 4;
 const PAGES: u64 = 20;
 const FREE_BLOCKS: u64 = 24;

@@ -14,6 +14,7 @@
 //! owner really names this block before it moves it.
 
 use super::Allocator;
+use super::class::LISTS;
 use super::classes::{Class, PageKind};
 use super::extent::{DRAINING, units_of_steps};
 use super::heap::Span;
@@ -56,16 +57,30 @@ struct Longest {
     beyond: u32,
 }
 
+/// Pages of a class among which one is had, where somebody waits.
+const PAGES_IN_NEED: usize = 8;
 /// Pages of one class looked at for a candidate.
 const PAGES_LOOKED_AT: usize = 64;
 /// Extents of which the large blocks are looked at for one.
 const EXTENTS_LOOKED_AT: usize = 64;
 
 impl Allocator {
-    /// The emptiest page of each class whose other pages can take its blocks, cheapest first.
+    /// The emptiest page of each class whose other pages can take its blocks, cheapest first: of those that
+    /// are worth it while nobody waits, a quarter of whose blocks is free.
     pub fn drain_candidates(&self) -> Vec<Candidate> {
-        let mut candidates: Vec<_> =
-            Class::all().filter_map(|class| self.page_candidate(class)).collect();
+        Self::cheapest_first(Class::all().flat_map(|class| self.emptiest_pages(class, 1, 1)))
+    }
+
+    /// Where somebody waits for a page: also of those that are nearly full, for where all are about as full
+    /// what lies free in them is had in no other way. And some of each class: a page that a sleeping
+    /// session has a block of does not empty, and would be tried again and again.
+    pub fn drain_candidates_in_need(&self) -> Vec<Candidate> {
+        let of_class = |class| self.emptiest_pages(class, 0, PAGES_IN_NEED);
+        Self::cheapest_first(Class::all().flat_map(of_class))
+    }
+
+    fn cheapest_first(candidates: impl Iterator<Item = Candidate>) -> Vec<Candidate> {
+        let mut candidates: Vec<_> = candidates.collect();
         candidates.sort_by_key(|c| c.live_bytes * 1024 / c.gained_bytes);
         candidates
     }
@@ -81,35 +96,35 @@ impl Allocator {
         own.max_by_key(|page| self.page_free(*page))
     }
 
-    fn page_candidate(&self, class: Class) -> Option<Candidate> {
+    /// So many pages of a class, of the emptiest list from `first_list` on that has enough.
+    fn emptiest_pages(&self, class: Class, first_list: u32, count: usize) -> Vec<Candidate> {
         if self.class_pages(class) < 2 || self.class_free_blocks(class) < class.blocks() {
-            return None;
+            return Vec::new();
         }
         let _held = self.class_lock(class);
         let all_free = self.class_free_blocks(class);
-        let mut best: Option<(u32, u32)> = None;
-        for list in (1..=3).rev() {
+        let mut pages: Vec<(u32, u32)> = Vec::new();
+        for list in (first_list..LISTS).rev() {
             let mut next = self.list_head(class, list);
             for _ in 0..PAGES_LOOKED_AT {
                 let Some(page) = next else { break };
                 next = self.list_next(page);
-                let live = class.blocks() - self.page_free(page);
-                if best.is_none_or(|(least, _)| live < least) {
-                    best = Some((live, page));
-                }
+                pages.push((class.blocks() - self.page_free(page), page));
             }
-            if best.is_some() {
+            if pages.len() >= count {
                 break;
             }
         }
-        let (live, page) = best?;
+        pages.sort_unstable();
         // The blocks must fit into the free places of the others.
-        (all_free - self.page_free(page) >= live).then(|| Candidate {
+        let fits = |&(live, page): &(u32, u32)| all_free - self.page_free(page) >= live;
+        let candidate = |(live, page)| Candidate {
             drain: Drain::Page(page),
-            live_bytes: live as u64 * class.size() as u64,
+            live_bytes: u64::from(live) * u64::from(class.size()),
             largest_bytes: 0,
-            gained_bytes: class.page_units() as u64 * UNIT,
-        })
+            gained_bytes: u64::from(class.page_units()) * UNIT,
+        };
+        pages.into_iter().take(count).filter(fits).map(candidate).collect()
     }
 
     /// The extent with the fewest units in use whose contents fit into free units elsewhere, and of which

@@ -5,8 +5,8 @@
 //! mover looks the owner up under its lock; if that does not name this very block (it lies free in
 //! a magazine, or was freed a moment ago), there is nothing to move.
 
-use crate::alloc::Drain;
 use crate::alloc::{BLOCK_MAX, PageKind};
+use crate::alloc::{Candidate, Drain};
 use crate::arena::Ref;
 use crate::guard::{Guard, Spot, Target};
 use crate::index::directory::directory_owner;
@@ -18,7 +18,7 @@ use crate::sync::atomics::fence;
 use crate::sync::lock;
 use crate::verbs::{Db, Event, Millis};
 
-/// Pages emptied in one go when somebody waits for memory.
+/// Pages tried in one go when somebody waits for memory, until one is empty.
 const PAGES_A_TURN: usize = 8;
 
 /// What a mover does with an item for which there is no other place.
@@ -33,13 +33,17 @@ impl Session {
     /// memory was had.
     pub(crate) fn compact_for(&self, bytes: usize, now: Millis) -> bool {
         let allocator = self.engine().allocator();
-        let mut gained = false;
-        for candidate in allocator.drain_candidates().into_iter().take(PAGES_A_TURN) {
-            gained |= self.empty(candidate.drain, NoPlace::Stay, now).is_some();
+        let empties =
+            |candidate: &Candidate| self.empty(candidate.drain, NoPlace::Stay, now).is_some();
+        if bytes <= BLOCK_MAX {
+            // Moving what fills most of a page takes a while, and mostly one is all that is short.
+            return allocator.drain_candidates_in_need().iter().take(PAGES_A_TURN).any(empties);
         }
-        if bytes > BLOCK_MAX
-            && let Some(candidate) = allocator.drain_extent_candidate(u64::MAX)
-        {
+        // Single pages that are nearly full would use up the places that a stretch is emptied into.
+        let candidates = allocator.drain_candidates();
+        let mut gained =
+            candidates.iter().take(PAGES_A_TURN).filter(|one| empties(one)).count() > 0;
+        if let Some(candidate) = allocator.drain_extent_candidate(u64::MAX) {
             gained |= self.empty(candidate.drain, NoPlace::Evict, now).is_some();
         }
         gained

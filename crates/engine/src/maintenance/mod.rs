@@ -11,7 +11,7 @@ use crate::session::Session;
 use crate::verbs::{Millis, Policy};
 use compaction::NoPlace;
 use expiry::Expired;
-use room::AMPLE_BYTES;
+use room::{AMPLE_BYTES, ROUNDS_BEFORE_A_CALL};
 
 pub(crate) use expiry::{ExpiryPlace, SWEEP_EVERY_MS};
 
@@ -117,7 +117,12 @@ impl Session {
         if self.is_mostly_large() {
             return;
         }
+        let mut rounds = 0;
         while go_on() && !self.has_room(0) {
+            rounds += 1;
+            if rounds == ROUNDS_BEFORE_A_CALL {
+                self.call_in_blocks();
+            }
             if self.keep_to_limit() {
                 continue;
             }

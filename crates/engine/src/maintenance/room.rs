@@ -33,6 +33,9 @@ const ITEMS_ABOVE_LIMIT: usize = 64;
 const ROUNDS_MAX: usize = 4_000;
 /// Items that go in one of them.
 const ITEMS_A_ROUND_MAX: usize = 4096;
+/// After so many, in which as many blocks have been freed as a page of the smallest items has, those who sleep are
+/// called to give back the blocks that they have in hand.
+pub(super) const ROUNDS_BEFORE_A_CALL: usize = 256;
 /// Of these, the first that try to do without eviction.
 const ROUNDS_WITHOUT_LOSS: usize = 8;
 /// Rounds that come to nothing before one command gives up, and the turns it waits after each.
@@ -225,7 +228,10 @@ impl Session {
             if self.has_room(bytes) {
                 return Ok(());
             }
-            let gained = !is_run && self.compact_for(bytes, now);
+            let compacts = || self.compact_for(bytes, now);
+            // By now as much lies free as fills a page: those who sleep have blocks in all that were tried.
+            let calls = || round == ROUNDS_BEFORE_A_CALL && self.call_in_blocks();
+            let gained = !is_run && (compacts() || calls() && compacts());
             if evicted.items == 0 && !gained {
                 // Memory may be in the hands of somebody who is gathering it.
                 if waits.next().is_some() && self.waits_for_motion() {
