@@ -151,3 +151,71 @@ fn signals_while_items_are_read_and_written_lose_none() {
     assert_eq!(items(&start(&file)), ITEMS);
     std::fs::remove_dir_all(folder).expect("our folder");
 }
+
+/// The number in `VALUE key flags len number`.
+fn unique(server: &Cached, key: &str) -> u64 {
+    let said = ask(server, format!("gets {key}\r\n").as_bytes(), "END\r\n");
+    let line = said.lines().next().expect("a line");
+    line.rsplit(' ').next().and_then(|word| word.parse().ok()).expect("a number")
+}
+
+fn cas(server: &Cached, key: &str, unique: u64) -> String {
+    ask(server, format!("cas {key} 0 0 3 {unique}\r\nnew\r\n").as_bytes(), "\r\n")
+}
+
+/// Numbers began anew: of 200 that clients had kept over a restart, three were those of other values, which
+/// a client stored over without having seen them.
+#[test]
+fn numbers_from_before_a_restart_are_good_for_the_same_values_alone() {
+    const KEYS: usize = 200;
+    let folder = folder("uniques");
+    let file = folder.join("items");
+    let mut server = start(&file);
+    fill(&server, KEYS, "old");
+    let names: Vec<_> = (0..KEYS).map(|number| format!("k{number}")).collect();
+    let before: Vec<_> = names.iter().map(|name| unique(&server, name)).collect();
+    ask(&server, b"set stale 0 0 3\r\nold\r\n", "\r\n");
+    ask(&server, b"md stale I\r\n", "\r\n");
+    // Of an item that is there no more, and the highest of all.
+    ask(&server, b"set gone 0 0 3\r\nold\r\n", "\r\n");
+    let highest = unique(&server, "gone").max(*before.iter().max().expect("some"));
+    let gone = unique(&server, "gone");
+    ask(&server, b"delete gone\r\n", "\r\n");
+    signal(&server, Signal::USR1);
+    must_end(&mut server);
+    // With another number of shards, of which each has a sequence of its own.
+    let server = Cached::start(&["-m", "64", "-t", "1", "-e", file.to_str().expect("text")]);
+    for (name, before) in names.iter().zip(&before) {
+        assert_eq!(unique(&server, name), *before, "{name}");
+    }
+    assert_eq!(ask(&server, b"mg stale v\r\n", "old\r\n"), "VA 3 X W\r\nold\r\n");
+    assert_eq!(cas(&server, "k0", before[0]), "STORED\r\n");
+    ask(&server, b"set gone 0 0 3\r\nnew\r\n", "\r\n");
+    for _ in 0..5 {
+        fill(&server, KEYS, "other");
+        for (name, before) in names.iter().zip(&before) {
+            assert!(unique(&server, name) > highest, "{name}");
+            assert_eq!(cas(&server, name, *before), "EXISTS\r\n", "{name}");
+        }
+        assert_eq!(cas(&server, "gone", gone), "EXISTS\r\n");
+    }
+    std::fs::remove_dir_all(folder).expect("our folder");
+}
+
+/// Whoever replaces the program keeps the items that the one before has written. It did not write down
+/// which numbers it had given out: new ones begin where it cannot have come to.
+#[test]
+fn items_of_an_earlier_version_come_back() {
+    let folder = folder("earlier");
+    let file = folder.join("items");
+    let mut bytes = b"dolium\x00\x01".to_vec();
+    bytes.extend([1, 0, 0, 0, 3, 0, 0, 0, 7, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0]);
+    bytes.extend(b"kold");
+    std::fs::write(&file, &bytes).expect("a file");
+    let meta = format!("dolium-items 1 1 {} 16\n", bytes.len());
+    std::fs::write(folder.join("items.meta"), meta).expect("a file");
+    let server = start(&file);
+    assert_eq!(ask(&server, b"get k\r\n", "END\r\n"), "VALUE k 7 3\r\nold\r\nEND\r\n");
+    assert!(unique(&server, "k") > 1 << 48);
+    std::fs::remove_dir_all(folder).expect("our folder");
+}

@@ -52,6 +52,8 @@ pub struct Engine {
     /// Held while a root is opened, and while everything is locked: a lock, and no mutex, since whoever
     /// takes it and gives it back are different functions of a guard.
     opening: AtomicU32,
+    /// Where the sequences of CAS uniques begin in a root that is opened, see `guard/uniques.rs`.
+    sequence_floor: AtomicU64,
     /// How many segments there have been.
     segments: AtomicU32,
     journal_committing: Mutex<()>,
@@ -112,6 +114,7 @@ impl Engine {
             databases: options.databases,
             policy: AtomicU32::new(options.policy as u32),
             opened: AtomicU64::new(0),
+            sequence_floor: AtomicU64::new(0),
             segments: AtomicU32::new(0),
             opening: AtomicU32::new(0),
             journal_committing: Mutex::default(),

@@ -2,6 +2,7 @@
 //! databases are swapped. A root's number stands in the arena's header, four bytes a database.
 
 use super::{Engine, ROOTS_AT};
+use crate::sync::atomics::AtomicU64;
 use crate::sync::atomics::Ordering::{Acquire, Relaxed, Release};
 use crate::sync::lock;
 use crate::verbs::Db;
@@ -38,9 +39,20 @@ impl Engine {
             // Without memory the control blocks are still mapped, as zero pages on demand: the
             // store stays correct, and the next put is refused for want of a segment.
             self.arena().commit_database(root, 1 << self.shard_bits);
+            match self.sequence_floor.load(Relaxed) {
+                0 => {}
+                floor => {
+                    let shards = 0..self.view().shard_count();
+                    shards.for_each(|n| self.view().shard_at(root, n).raise_sequence(floor));
+                }
+            }
             // Pairs with the Acquire in `is_open`.
             self.opened.fetch_or(1 << root, Release);
         }
+    }
+
+    pub(crate) fn sequence_floor(&self) -> &AtomicU64 {
+        &self.sequence_floor
     }
 
     /// A seed for the versions of a new segment, as no other one of this store had: blocks pass from shard to

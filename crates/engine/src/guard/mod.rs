@@ -16,6 +16,7 @@ mod patch;
 mod put;
 mod remove;
 mod rewrite;
+mod uniques;
 mod whole;
 
 use crate::engine::Engine;

@@ -6,7 +6,7 @@ use crate::index::bucket::{META_MAIN, META_TTL, tag_of};
 use crate::index::segment::Segment;
 use crate::item::{Head, ItemParts, write_item};
 use crate::journal::Entry;
-use crate::limits::{DATABASES_MAX, KEY_BYTES_MAX, VALUE_BYTES_MAX};
+use crate::limits::{KEY_BYTES_MAX, VALUE_BYTES_MAX};
 use crate::verbs::*;
 
 /// A `Put` with everything that was relative to the old item worked out.
@@ -23,8 +23,20 @@ impl<'s> Guard<'s> {
     pub fn put(&mut self, db: Db, key: &Key<'_>, put: &Put<'_>) -> Result<Stored, StoreError> {
         match self.put_over(db, key, put) {
             Some(outcome) => outcome,
-            None => self.put_any(db, key, put),
+            None => self.put_any(db, key, put, 0),
         }
+    }
+
+    /// Puts an item back that had this CAS unique in an earlier store; 0: nobody had asked for one. What
+    /// new ones begin above must have been raised to it (`raise_uniques`).
+    pub fn put_back(
+        &mut self,
+        db: Db,
+        key: &Key<'_>,
+        put: &Put<'_>,
+        unique: u64,
+    ) -> Result<Stored, StoreError> {
+        self.put_any(db, key, &Put { unique: unique != 0, ..*put }, unique)
     }
 
     /// The short way of a plain SET over a plain item: nothing but bytes to take along, and one
@@ -49,8 +61,15 @@ impl<'s> Guard<'s> {
         Some(self.overwrite(db, &target, &spot, key, value, put.event))
     }
 
+    /// `kept`: the unique of an item that is put back, else 0.
     #[inline(never)]
-    fn put_any(&mut self, db: Db, key: &Key<'_>, put: &Put<'_>) -> Result<Stored, StoreError> {
+    fn put_any(
+        &mut self,
+        db: Db,
+        key: &Key<'_>,
+        put: &Put<'_>,
+        kept: u64,
+    ) -> Result<Stored, StoreError> {
         let target = self.target(db, key.hash);
         let spot = self.live(&target, key);
         let plan = plan(key.bytes, put, spot.as_ref())?;
@@ -59,7 +78,10 @@ impl<'s> Guard<'s> {
         {
             return Ok(Stored { replaced: true, unique: 0 });
         }
-        let unique = if plan.head.has_ext() && put.unique { self.new_unique(&target) } else { 0 };
+        let unique = match kept {
+            0 if plan.head.has_ext() && put.unique => self.new_unique(&target),
+            kept => kept,
+        };
         let bytes = plan.head.size();
         // A value that was received where it shall lie stays there.
         let received = self.session.take_received(&plan.head, plan.value[0]);
@@ -220,15 +242,6 @@ impl<'s> Guard<'s> {
         if deadline < target.shard.next_due() {
             target.shard.set_next_due(deadline);
         }
-    }
-
-    /// A CAS unique greater than all that keys of this shard have had. It tells the root as well: after
-    /// SWAPDB a key is in the shard of another root, whose sequence has given the same numbers.
-    pub(super) fn new_unique(&self, target: &Target<'s>) -> u64 {
-        let roots = u64::from(DATABASES_MAX);
-        let place = target.shard_number as u64 * roots + u64::from(target.root);
-        let places = self.session.view().shard_count() as u64 * roots;
-        target.shard.next_sequence() * places + place
     }
 }
 

@@ -82,8 +82,17 @@ impl<'a> Shard<'a> {
         self.set(8, self.items().wrapping_add_signed(change));
     }
 
+    pub fn sequence(&self) -> u64 {
+        self.get(16)
+    }
+
+    /// Under the lock, or while the database is opened.
+    pub fn raise_sequence(&self, to: u64) {
+        self.set(16, self.sequence().max(to));
+    }
+
     pub fn next_sequence(&self) -> u64 {
-        let next = self.get(16) + 1;
+        let next = self.sequence() + 1;
         self.set(16, next);
         next
     }

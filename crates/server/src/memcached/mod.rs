@@ -139,7 +139,8 @@ impl Server {
         let Some(file) = &self.memcached.settings.fixed.memory_file else { return Ok(()) };
         let path = std::path::Path::new(file);
         let failed = |error| StartFailure::Io("the memory file of -e", error);
-        let Some(meta) = restart::look(path).map_err(|why| failed(std::io::Error::other(why)))?
+        let Some(meta) =
+            restart::Meta::look(path).map_err(|why| failed(std::io::Error::other(why)))?
         else {
             return restart::begin(path).map_err(failed);
         };
