@@ -219,3 +219,48 @@ fn items_of_an_earlier_version_come_back() {
     assert!(unique(&server, "k") > 1 << 48);
     std::fs::remove_dir_all(folder).expect("our folder");
 }
+
+/// A byte that had changed in the file was told to clients as part of a value, or made another key of one.
+#[test]
+fn of_a_file_that_is_damaged_nothing_is_served() {
+    let folder = folder("damaged");
+    let file = folder.join("items");
+    let meta = folder.join("items.meta");
+    let mut server = start(&file);
+    fill(&server, 100, "kept");
+    signal(&server, Signal::USR1);
+    must_end(&mut server);
+    let (bytes, line) =
+        (std::fs::read(&file).expect("items"), std::fs::read(&meta).expect("a line"));
+    let turned = |bytes: &[u8], at: usize| {
+        let mut bytes = bytes.to_vec();
+        bytes[at] ^= 1;
+        bytes
+    };
+    let longer = [&bytes[..], b"x"].concat();
+    let damages = [
+        ("a value", turned(&bytes, bytes.len() - 1), line.clone()),
+        ("the first key's length", turned(&bytes, 8), line.clone()),
+        ("a key", turned(&bytes, 8 + 29), line.clone()),
+        ("the beginning", turned(&bytes, 0), line.clone()),
+        ("the end is gone", bytes[..bytes.len() - 1].to_vec(), line.clone()),
+        ("something behind the end", longer, line.clone()),
+        ("a number of the description", bytes.clone(), turned(&line, "dolium-items 2 ".len())),
+        ("the description's end is gone", bytes.clone(), line[..line.len() / 2].to_vec()),
+        ("nothing", bytes.clone(), line.clone()),
+    ];
+    for (what, bytes, line) in damages {
+        std::fs::write(&file, bytes).expect("our file");
+        std::fs::write(&meta, line).expect("our file");
+        let said = folder.join("said");
+        let said_to = std::fs::File::create(&said).expect("a file");
+        let server = Cached::start_saying(&["-e", file.to_str().expect("text")], said_to.into());
+        let is_whole = what == "nothing";
+        assert_eq!(items(&server), if is_whole { 100 } else { 0 }, "{what}");
+        // Nor does it come to mind at the start after that.
+        assert!(!meta.exists(), "{what}");
+        let said = std::fs::read_to_string(&said).expect("text");
+        assert_eq!(said.contains("the cache starts empty"), !is_whole, "{what}: {said}");
+    }
+    std::fs::remove_dir_all(folder).expect("our folder");
+}

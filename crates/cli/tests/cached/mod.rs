@@ -27,6 +27,11 @@ pub fn peer() -> Option<std::ffi::OsString> {
 impl Cached {
     /// Starts it on free ports, with these options more.
     pub fn start(options: &[&str]) -> Cached {
+        Cached::start_saying(options, Stdio::inherit())
+    }
+
+    /// What it says on standard error goes there.
+    pub fn start_saying(options: &[&str], said: Stdio) -> Cached {
         let number = COUNT.fetch_add(1, Ordering::Relaxed);
         let folder =
             std::env::temp_dir().join(format!("dolium-mc-{}-{number}", std::process::id()));
@@ -41,7 +46,7 @@ impl Cached {
         }
         command.args(["-p", "-1", "-l", "127.0.0.1", "-u", "root"]).args(options);
         command.env("MEMCACHED_PORT_FILENAME", &ports).env("XDG_RUNTIME_DIR", &folder);
-        let child = command.stdout(Stdio::null()).spawn().expect("the program starts");
+        let child = command.stdout(Stdio::null()).stderr(said).spawn().expect("the program starts");
         let nowhere = SocketAddr::from((Ipv4Addr::LOCALHOST, 0));
         let mut cached = Cached { child, address: nowhere, datagrams: None, folder };
         let limit = Instant::now() + START;

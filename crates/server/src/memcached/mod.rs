@@ -26,6 +26,7 @@ use dolium_commands::memcache::settings::{Fixed, Live};
 use dolium_commands::memcache::{Server as _, Settings};
 pub use dolium_commands::memcache::{VERSION, settings::Binding};
 use dolium_engine::{Departure, Event, NEVER};
+use restart::Look;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, Mutex};
@@ -139,14 +140,26 @@ impl Server {
         let Some(file) = &self.memcached.settings.fixed.memory_file else { return Ok(()) };
         let path = std::path::Path::new(file);
         let failed = |error| StartFailure::Io("the memory file of -e", error);
-        let Some(meta) =
-            restart::Meta::look(path).map_err(|why| failed(std::io::Error::other(why)))?
-        else {
-            return restart::begin(path).map_err(failed);
+        let look = restart::Meta::look(path).map_err(|why| failed(std::io::Error::other(why)))?;
+        let back = match look {
+            Look::Nothing => return restart::begin(path).map_err(failed),
+            Look::Damaged => {
+                restart::forget(path).map_err(failed)?;
+                Err(std::io::Error::other("the description of the saved items is damaged"))
+            }
+            Look::Saved(meta) => {
+                let session = self.engine.session().ok_or(StartFailure::Sessions)?;
+                restart::restore(self, &session, path, meta).map_err(failed)?
+            }
         };
-        let session = self.engine.session().ok_or(StartFailure::Sessions)?;
-        let items = restart::restore(self, &session, path, meta).map_err(failed)?;
-        tracing::info!(items, file, "items are back from the last run");
+        match back {
+            Ok(items) => tracing::info!(items, file, "items are back from the last run"),
+            Err(error) => tracing::warn!(
+                %error,
+                file,
+                "the items of the last run cannot be used: the cache starts empty"
+            ),
+        }
         Ok(())
     }
 }

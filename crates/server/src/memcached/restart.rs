@@ -4,6 +4,7 @@
 //! ```text
 //!   record   FILE: the items
 //!   meta     FILE.meta: that they are there, and the highest CAS unique that was given out
+//!   sum      whether they are as they were written
 //! ```
 //! Memcached maps its memory from the file. Here the items are written out at the graceful stop and
 //! read in at the next start, whose options need not be the same. FILE.meta is written last and
@@ -14,19 +15,21 @@
 
 mod meta;
 mod record;
+mod sum;
 
 use crate::beside::{Beside, OWNER_ONLY};
 use crate::clock;
 use crate::limits::MEMCACHE_DB;
 use crate::server::Server;
 use dolium_engine::{Deadline, Event, Flags, Kind, NEVER, Put, Session, Value};
-pub use meta::Meta;
+pub use meta::{Look, Meta};
 use record::{Header, Version, damaged};
 use std::fs::{File, OpenOptions};
 use std::io::{self, BufReader, BufWriter, Read, Write};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 use std::sync::atomic::Ordering::Relaxed;
+use sum::Summed;
 
 const STEP_KEYS: usize = 256;
 /// Behind the name of what is not whole yet.
@@ -40,17 +43,44 @@ pub fn begin(path: &Path) -> io::Result<()> {
     options.write(true).create(true).truncate(true).mode(OWNER_ONLY).open(path).map(drop)
 }
 
-/// Reads the items in and forgets that they were saved. Returns how many are still good.
-pub fn restore(server: &Server, session: &Session, path: &Path, meta: Meta) -> io::Result<u64> {
-    std::fs::remove_file(meta::path(path))?;
-    let mut file = BufReader::with_capacity(BUFFER_BYTES, File::open(path)?);
-    record::read_magic(&mut file, meta.version)?;
-    if file.get_ref().metadata()?.len() != meta.bytes {
-        return Err(damaged());
-    }
+/// What FILE.meta says is no more.
+pub fn forget(path: &Path) -> io::Result<()> {
+    std::fs::remove_file(meta::path(path))
+}
+
+/// Reads the items in and forgets that they were saved. Returns how many are still good; an error inside
+/// says why there are none, which is no reason not to start.
+pub fn restore(
+    server: &Server,
+    session: &Session,
+    path: &Path,
+    meta: Meta,
+) -> io::Result<io::Result<u64>> {
+    let file = match File::open(path) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Err(error),
+        // Who may not read it is told so, and finds the items again when he may.
+        file => Ok(file?),
+    };
+    forget(path)?;
     server.memcached.counts.hash_power.fetch_max(meta.hash_power.min(32), Relaxed);
     let now = clock::unix_ms();
-    session.write_all(now).raise_uniques(meta.highest_unique);
+    let mut guard = session.write_all(now);
+    guard.raise_uniques(meta.highest_unique);
+    drop(guard);
+    let kept = file.and_then(|file| read_items(session, file, &meta, now));
+    if kept.is_err() {
+        // What was read before the damage was found is not to be trusted either.
+        session.write_all(now).flush(MEMCACHE_DB);
+    }
+    Ok(kept)
+}
+
+fn read_items(session: &Session, file: File, meta: &Meta, now: u64) -> io::Result<u64> {
+    if file.metadata()?.len() != meta.bytes {
+        return Err(damaged());
+    }
+    let mut file = BufReader::with_capacity(BUFFER_BYTES, Summed::new(file));
+    record::read_magic(&mut file, meta.version)?;
     let (mut body, mut kept) = (Vec::new(), 0);
     for _ in 0..meta.items {
         let header = Header::read(&mut file, meta.version)?;
@@ -64,12 +94,16 @@ pub fn restore(server: &Server, session: &Session, path: &Path, meta: Meta) -> i
             continue;
         }
         let (key, value) = body.split_at(header.key_len);
-        if session.make_room(body.len(), now).is_err() {
-            break;
-        }
-        kept += u64::from(put_back(session, &header, key, value, now));
+        let has_room = session.make_room(body.len(), now).is_ok();
+        kept += u64::from(has_room && put_back(session, &header, key, value, now));
     }
-    Ok(kept)
+    // Nothing is left, so that the sum is that of all of it.
+    let is_right = |sum| sum == file.get_ref().sum();
+    if file.buffer().is_empty() && meta.sum.is_none_or(is_right) {
+        Ok(kept)
+    } else {
+        Err(damaged())
+    }
 }
 
 fn put_back(session: &Session, header: &Header, key: &[u8], value: &[u8], now: u64) -> bool {
@@ -90,7 +124,8 @@ fn put_back(session: &Session, header: &Header, key: &[u8], value: &[u8], now: u
 
 /// Writes every item out. To be called when no thread serves any more.
 pub fn save(server: &Server, session: &Session, path: &Path) -> io::Result<u64> {
-    let mut file = BufWriter::with_capacity(BUFFER_BYTES, Beside::create(path, BESIDE)?);
+    let beside = Summed::new(Beside::create(path, BESIDE)?);
+    let mut file = BufWriter::with_capacity(BUFFER_BYTES, beside);
     file.write_all(record::MAGIC)?;
     let now = clock::unix_ms();
     let (mut cursor, mut items, mut bytes) = (0, 0, record::MAGIC.len() as u64);
@@ -127,13 +162,16 @@ pub fn save(server: &Server, session: &Session, path: &Path) -> io::Result<u64> 
             break;
         }
     }
-    file.into_inner().map_err(io::IntoInnerError::into_error)?.replace()?;
+    let summed = file.into_inner().map_err(io::IntoInnerError::into_error)?;
+    let sum = Some(summed.sum());
+    summed.file.replace()?;
     let meta = Meta {
         version: Version::Two,
         items,
         bytes,
         hash_power: server.memcached.counts.hash_power.load(Relaxed),
         highest_unique: session.write_all(now).highest_unique(),
+        sum,
     };
     let mut file = Beside::create(&meta::path(path), BESIDE)?;
     file.write_all(meta.line().as_bytes())?;
