@@ -51,6 +51,12 @@ fn one(options: &mut Options, name: &str, value: Option<&str>) -> Result<(), Ref
         }
         "no_slab_automove" => live.slab_automove.store(0, Relaxed),
         "slab_automove_ratio" => percent(&live.slab_automove_ratio, wanted()?, name)?,
+        "slab_automove_freeratio" => {
+            if wanted()?.parse::<f64>().is_err() {
+                return Err(Refused::plain(format!("could not parse argument to {name}")));
+            }
+            options.notice("-o slab_automove_freeratio: there is no external storage to move to");
+        }
         "slab_automove_window" => fixed.slab_automove_window = whole()?,
         "slab_chunk_max" => {
             fixed.slab_chunk_max = whole()? as usize;

@@ -1,0 +1,55 @@
+//! What `dolium memcached` refuses and takes on its command line, and the exit codes that say so, as
+//! Memcached does: scripts start the one in the place of the other.
+
+mod cached;
+
+use cached::{Cached, peer};
+use std::io::Read;
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+/// How long a refusal may take on a machine that does much else.
+const WAIT: Duration = Duration::from_secs(20);
+
+/// How it ends and what it says, with these options.
+fn ended(options: &[&str]) -> (Option<i32>, String) {
+    let mut command = Command::new(peer().unwrap_or(env!("CARGO_BIN_EXE_dolium").into()));
+    if peer().is_none() {
+        command.arg("memcached");
+    }
+    command.args(["-u", "root", "-l", "127.0.0.1", "-p", "-1"]).args(options);
+    let mut child = command.stderr(Stdio::piped()).spawn().expect("the program starts");
+    let begun = Instant::now();
+    let status = loop {
+        match child.try_wait().expect("our child") {
+            Some(status) => break status,
+            None if begun.elapsed() < WAIT => std::thread::sleep(Duration::from_millis(10)),
+            // It serves.
+            None => {
+                let _ = child.kill();
+                break child.wait().expect("our child");
+            }
+        }
+    };
+    let mut said = String::new();
+    child.stderr.take().expect("a pipe").read_to_string(&mut said).expect("text");
+    (status.code(), said)
+}
+
+fn must_refuse(options: &[&str], code: i32, sentence: &str) {
+    let (ended, said) = ended(options);
+    assert_eq!(ended, Some(code), "{options:?}: {said}");
+    assert!(said.contains(sentence), "{options:?}: {said}");
+}
+
+/// It was called an unknown word, and the server did not start.
+#[test]
+fn a_ratio_of_free_pages_is_no_reason_not_to_start() {
+    Cached::start(&["-o", "slab_automove_freeratio=0.02"]);
+    must_refuse(
+        &["-o", "slab_automove_freeratio=much"],
+        1,
+        "could not parse argument to slab_automove_freeratio",
+    );
+    must_refuse(&["-o", "slab_automove_freeratio"], 1, "Missing slab_automove_freeratio argument");
+}
