@@ -42,6 +42,23 @@ fn must_refuse(options: &[&str], code: i32, sentence: &str) {
     assert!(said.contains(sentence), "{options:?}: {said}");
 }
 
+/// Four fifths of the memory for hot and warm items was not the most.
+#[test]
+fn hot_and_warm_share_what_they_may_have() {
+    const SENTENCE: &str = "hot_lru_pct + warm_lru_pct cannot be more than 80% combined";
+    must_refuse(&["-o", "hot_lru_pct=41,warm_lru_pct=40"], 64, SENTENCE);
+    must_refuse(&["-o", "warm_lru_pct=2,hot_lru_pct=79"], 64, SENTENCE);
+    // With what the other one is unless it is told.
+    must_refuse(&["-o", "hot_lru_pct=41"], 64, SENTENCE);
+    must_refuse(&["-o", "warm_lru_pct=61"], 64, SENTENCE);
+    must_refuse(&["-o", "hot_lru_pct=80"], 1, "hot_lru_pct must be > 1 and < 80");
+    for fits in
+        ["hot_lru_pct=40,warm_lru_pct=40", "warm_lru_pct=60", "hot_lru_pct=79,warm_lru_pct=1"]
+    {
+        Cached::start(&["-o", fits]);
+    }
+}
+
 /// It was called an unknown word, and the server did not start.
 #[test]
 fn a_ratio_of_free_pages_is_no_reason_not_to_start() {

@@ -62,6 +62,9 @@ impl Default for Options {
     }
 }
 
+/// Percent that hot and warm items may take together.
+const LRU_PERCENT_MAX: u32 = 80;
+
 /// As C's atoi: what is no number is 0.
 pub(super) fn number(text: &str) -> i64 {
     let text = text.trim_start();
@@ -240,6 +243,12 @@ impl Options {
             return refuse(format!(
                 "-I (item_size_max: {item}) must be evenly divisible by slab_chunk_max (bytes: \
                  {chunk})"
+            ));
+        }
+        let live = &self.setup.live;
+        if live.hot_pct.load(Relaxed) + live.warm_pct.load(Relaxed) > LRU_PERCENT_MAX {
+            return refuse(format!(
+                "hot_lru_pct + warm_lru_pct cannot be more than {LRU_PERCENT_MAX}% combined"
             ));
         }
         if fixed.sasl {
