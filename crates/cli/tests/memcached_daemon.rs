@@ -97,11 +97,11 @@ fn what_is_refused_is_refused_before_it_is_a_daemon() {
         assert!(said.contains(sentence), "{options:?}: {said}");
         assert_eq!(ended.status.code(), Some(code), "{options:?}: {said}");
     };
-    refused(&["-u", "root", "-Y", "nowhere"], 64, "nowhere cannot be read");
+    refused(&["-u", "root", "-Y", "nowhere"], 1, "nowhere cannot be read");
     if rustix::process::getuid().is_root() {
         refused(&["-u", "no-such-user"], 67, "can't find the user no-such-user");
         // Root may read it, and the server would not be root.
-        refused(&["-u", "nobody", "-Y", "passwords"], 64, "passwords cannot be read");
+        refused(&["-u", "nobody", "-Y", "passwords"], 1, "passwords cannot be read");
     }
     std::fs::remove_dir_all(folder).expect("our folder");
 }

@@ -70,3 +70,13 @@ fn a_ratio_of_free_pages_is_no_reason_not_to_start() {
     );
     must_refuse(&["-o", "slab_automove_freeratio"], 1, "Missing slab_automove_freeratio argument");
 }
+
+#[test]
+fn passwords_that_cannot_be_read_end_it_as_they_end_memcached() {
+    let nowhere = std::env::temp_dir().join(format!("dolium-nowhere-{}", std::process::id()));
+    must_refuse(&["-Y", nowhere.to_str().expect("text")], 1, "No such file");
+    let malformed = nowhere.with_extension("malformed");
+    std::fs::write(&malformed, "nobody\n").expect("a file");
+    must_refuse(&["-Y", malformed.to_str().expect("text")], 1, malformed.to_str().expect("text"));
+    std::fs::remove_file(malformed).expect("our file");
+}

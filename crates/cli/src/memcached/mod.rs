@@ -119,7 +119,7 @@ fn serve(words: &[String], mut options: Options) -> Result<(), Refused> {
 
 fn accounts(options: &Options) -> Result<Accounts, Refused> {
     if let Some(path) = &options.setup.fixed.auth_file {
-        return Accounts::read(path.as_ref()).map_err(Refused::usage);
+        return Accounts::read(path.as_ref()).map_err(Refused::plain);
     }
     if !options.setup.fixed.sasl {
         return Ok(Accounts::default());
