@@ -1,7 +1,9 @@
 //! `dolium memcached -d`: where the process in the background is, what it says, and what it leaves.
 
 use rustix::process::{Pid, Signal, kill_process};
+use std::io::{Read, Write};
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
+use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::{Duration, Instant};
@@ -16,12 +18,23 @@ struct Daemon {
 impl Daemon {
     /// In a folder of its own that has these in it, to be reached by a Unix socket there.
     fn start(name: &str, options: &[&str], folders: &[&str]) -> Daemon {
+        Daemon::start_with(name, options, folders, |_| {})
+    }
+
+    /// What `prepare` puts into the folder is there before the start.
+    fn start_with(
+        name: &str,
+        options: &[&str],
+        folders: &[&str],
+        prepare: impl FnOnce(&Path),
+    ) -> Daemon {
         let folder = std::env::temp_dir().join(format!("dolium-{name}-{}", std::process::id()));
         let _ = std::fs::remove_dir_all(&folder);
         std::fs::create_dir_all(&folder).expect("a folder");
         for name in folders {
             std::fs::create_dir(folder.join(name)).expect("a folder in it");
         }
+        prepare(&folder);
         let pid_file = folder.join("mc.11211");
         let said = std::fs::File::create(folder.join("said")).expect("a file");
         let mut command = Command::new(env!("CARGO_BIN_EXE_dolium"));
@@ -41,9 +54,28 @@ impl Daemon {
         Daemon { folder, pid }
     }
 
+    /// Whether it lets somebody in with this name and password.
+    fn knows(&self, login: &str) -> bool {
+        let mut socket = UnixStream::connect(self.folder.join("socket")).expect("it listens");
+        socket.set_read_timeout(Some(WAIT)).expect("a timeout");
+        write!(socket, "set a 0 0 {}\r\n{login}\r\n", login.len()).expect("a request");
+        let (mut said, mut bytes) = (String::new(), [0; 256]);
+        while !said.ends_with("\r\n") {
+            let len = socket.read(&mut bytes).expect("a reply");
+            assert_ne!(len, 0, "closed after {said:?}");
+            said.push_str(&String::from_utf8_lossy(&bytes[..len]));
+        }
+        said == "STORED\r\n"
+    }
+
     fn proc(&self) -> PathBuf {
         Path::new("/proc").join(self.pid.as_raw_nonzero().to_string())
     }
+}
+
+fn write_private(path: &Path, text: &str) {
+    std::fs::write(path, text).expect("a file");
+    std::fs::set_permissions(path, PermissionsExt::from_mode(0o600)).expect("our file");
 }
 
 impl Drop for Daemon {
@@ -82,13 +114,32 @@ fn the_file_beside_a_pid_file_has_its_whole_name() {
     assert!(daemon.folder.join("mc.tmp").is_dir());
 }
 
+/// The passwords of a path from the folder of the start were looked for at the root when they were read
+/// again: new ones were never taken up.
+#[test]
+fn a_daemon_reads_its_passwords_again_where_it_first_read_them() {
+    let folder = std::env::temp_dir().join(format!("dolium-passwords-{}", std::process::id()));
+    let daemon = Daemon::start_with("passwords", &["-d", "-Y", "accounts"], &[], |folder| {
+        write_private(&folder.join("accounts"), "user:old\n");
+    });
+    assert_eq!(daemon.folder, folder);
+    assert!(daemon.knows("user old"));
+    write_private(&folder.join("accounts"), "user:new\n");
+    kill_process(daemon.pid, Signal::HUP).expect("it runs");
+    let begun = Instant::now();
+    while !daemon.knows("user new") {
+        assert!(begun.elapsed() < WAIT, "it does not know the new password");
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    assert!(!daemon.knows("user old"));
+}
+
 /// It went to the background first: the status was 0, and no server ran.
 #[test]
 fn what_is_refused_is_refused_before_it_is_a_daemon() {
     let folder = std::env::temp_dir().join(format!("dolium-refused-{}", std::process::id()));
     std::fs::create_dir_all(&folder).expect("a folder");
-    std::fs::write(folder.join("passwords"), "user:password\n").expect("a file");
-    std::fs::set_permissions(folder.join("passwords"), PermissionsExt::from_mode(0o600)).unwrap();
+    write_private(&folder.join("passwords"), "user:password\n");
     let refused = |options: &[&str], code: i32, sentence: &str| {
         let mut command = Command::new(env!("CARGO_BIN_EXE_dolium"));
         command.args(["memcached", "-d", "-s"]).arg(folder.join("socket")).args(options);

@@ -58,7 +58,7 @@ pub fn prepare(options: &Options) -> Result<(), Refused> {
 /// When the passwords are read: their path was tried from the folder of the start.
 pub fn leave_folder(options: &Options) -> Result<(), Refused> {
     // As Memcached: no folder is kept from being unmounted, unless it may have to take a core file. All
-    // other relative paths are from there, too, and that of the passwords when they are read again.
+    // other relative paths are from there, too.
     if is_daemon() && !options.core_files {
         std::env::set_current_dir("/").map_err(|e| Refused::system(format!("chdir: {e}")))?;
     }

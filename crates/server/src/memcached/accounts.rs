@@ -17,9 +17,12 @@ pub struct Accounts {
 }
 
 impl Accounts {
-    /// Reads a file of accounts; the error is a sentence.
+    /// Reads a file of accounts; the error is a sentence. A relative path is one from the folder of now also
+    /// when it is read again: a server in the background is elsewhere then.
     pub fn read(path: &Path) -> Result<Accounts, String> {
-        let accounts = Accounts { file: Some(path.into()), users: RwLock::default() };
+        let path = std::path::absolute(path)
+            .map_err(|error| format!("the password file {}: {error}", path.display()))?;
+        let accounts = Accounts { file: Some(path), users: RwLock::default() };
         accounts.reload()?;
         Ok(accounts)
     }
