@@ -6,6 +6,7 @@ mod cached;
 use cached::{Cached, peer};
 use rustix::process::{Pid, Signal, kill_process};
 use std::path::PathBuf;
+use std::process::Command;
 use std::time::{Duration, Instant};
 
 /// How long what follows the start may take on a machine that does much else.
@@ -39,6 +40,31 @@ fn the_pid_file_is_written_in_the_foreground_too() {
     // As by Memcached, which takes it away with -d only.
     assert!(path.exists());
     std::fs::remove_file(path).unwrap();
+}
+
+/// `ports.1` and `ports.2` were both written as `ports.lck` first, and one server's became the other's.
+#[test]
+fn the_file_beside_that_of_the_ports_has_its_whole_name() {
+    let folder = std::env::temp_dir().join(format!("dolium-ports-{}", std::process::id()));
+    // What both wrote to is in the way.
+    std::fs::create_dir_all(folder.join("ports.lck")).expect("a folder");
+    let ports = folder.join("ports.1");
+    let mut command = Command::new(peer().unwrap_or(env!("CARGO_BIN_EXE_dolium").into()));
+    if peer().is_none() {
+        command.arg("memcached");
+    }
+    command.args(["-u", "root", "-l", "127.0.0.1", "-p", "-1"]);
+    command.env("MEMCACHED_PORT_FILENAME", &ports).env("XDG_RUNTIME_DIR", &folder);
+    let mut child = command.spawn().expect("the program starts");
+    let begun = Instant::now();
+    while !ports.exists() && begun.elapsed() < WAIT && matches!(child.try_wait(), Ok(None)) {
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    let said = std::fs::read_to_string(&ports);
+    let _ = child.kill();
+    child.wait().expect("our child");
+    std::fs::remove_dir_all(folder).expect("our folder");
+    assert!(said.expect("a file of ports").starts_with("TCP INET: "));
 }
 
 /// Memory was locked before the server started, whole and for all mappings to come: of an arena

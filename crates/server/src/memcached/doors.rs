@@ -106,7 +106,10 @@ impl Setup {
                 add("UDP", address);
             }
         }
-        let beside = path.with_extension("lck");
+        // Behind the whole name, as by Memcached: those of two servers may differ in what follows the last
+        // dot, and one would rename the other's.
+        let mut beside = path.as_os_str().to_owned();
+        beside.push(".lck");
         std::fs::write(&beside, text)
             .and_then(|()| std::fs::rename(&beside, path))
             .map_err(|error| StartFailure::Io("the file of MEMCACHED_PORT_FILENAME", error))
