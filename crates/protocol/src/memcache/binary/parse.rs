@@ -191,7 +191,9 @@ fn operation(opcode: u8, extras: &[u8], key: &[u8], value_len: usize) -> Result<
     let (flags, exptime) = (word(0), word(4));
     let bare = extras.is_empty() && !has_key && !has_value;
     let store = extras.len() == 8 && has_key;
-    let touch = extras.len() == 4 && has_key && !has_value;
+    // What follows the key is passed over, as it is not asked for. (Memcached takes it for the next request:
+    // a client's value would be run as its command.)
+    let touch = extras.len() == 4 && has_key;
     match opcode {
         0x00 | 0x09 | 0x0c | 0x0d => {
             let key = opcode >= 0x0c;
@@ -291,6 +293,26 @@ mod tests {
                 );
                 assert!(closes, "{opcode:#x} with a stray extra byte");
             }
+        }
+    }
+
+    /// It was refused, and the connection closed.
+    #[test]
+    fn a_value_behind_the_key_of_a_touch_is_passed_over() {
+        for (opcode, value, key) in [
+            (0x1c, false, false),
+            (0x1d, true, false),
+            (0x1e, true, false),
+            (0x23, true, true),
+            (0x24, true, true),
+        ] {
+            let bytes = request(opcode, &[0, 0, 0, 9], b"k", b"surplus");
+            let touch = Operation::Get { touch: Some(9), value, key };
+            assert_eq!(understood(&bytes).operation, touch, "{opcode:#x}");
+            let Parsed::Complete { consumed, .. } = parse(&bytes, &Limits::default()) else {
+                panic!("it is whole");
+            };
+            assert_eq!(consumed, bytes.len());
         }
     }
 
