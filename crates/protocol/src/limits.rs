@@ -26,8 +26,11 @@ pub const DETECT_LINE_BYTES_MAX: usize = 2048;
 
 /// Longest Memcached key.
 pub const MEMCACHE_KEY_BYTES_MAX: usize = 250;
-/// Longest Memcached line that is no retrieval.
-pub const MEMCACHE_LINE_BYTES_MAX: usize = 2048;
+/// Longest Memcached line that is no retrieval, its end included: as much as Memcached reads at a time. Of a
+/// line that comes in pieces it takes 2 KiB or all of this, as it happens; here pieces make no difference.
+pub const MEMCACHE_LINE_BYTES_MAX: usize = 16 << 10;
+/// The same for a client that nobody knows yet.
+pub const MEMCACHE_LOGIN_LINE_BYTES_MAX: usize = 2048;
 /// Longest Memcached retrieval. Memcached has no bound; this one holds 33,000 of the longest keys.
 pub const MEMCACHE_RETRIEVAL_BYTES_MAX: usize = 8 << 20;
 /// Longest Memcached value unless configured (`-I`).

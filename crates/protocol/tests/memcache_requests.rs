@@ -260,9 +260,17 @@ fn refuses_in_the_words_of_memcached() {
         ("me\r\n", &[BAD]),
         ("me Z b\r\n", &[BAD]),
         ("foo bar HTTP/1.1\r\nversion\r\n", &["close None"]),
-        (&"x".repeat(2049), &["close Some(LineTooLong)"]),
-        (&format!("{}\r\n", "x".repeat(2049)), &["close Some(LineTooLong)"]),
-        (&format!("{}get k", " ".repeat(2049)), &["close Some(LineTooLong)"]),
+        // With its end, a line has 16,384 bytes at most, in however many pieces it comes.
+        (&"x".repeat(16_383), &[]),
+        (&"x".repeat(16_384), &["close Some(LineTooLong)"]),
+        (&format!("{}\r\n", "x".repeat(16_382)), &["ERROR"]),
+        (&format!("{}\n", "x".repeat(16_383)), &["ERROR"]),
+        (&format!("{}\r\n", "x".repeat(16_383)), &["close Some(LineTooLong)"]),
+        (&format!("mn{}\r\n", " ".repeat(16_380)), &["MN"]),
+        (&format!("mn{}\r\n", " ".repeat(16_381)), &["close Some(LineTooLong)"]),
+        (&format!("mn{}\r\n", " ".repeat(2_046)), &["MN"]),
+        (&format!("mn{}\r\nmn\r\n", " ".repeat(5_000)), &["MN", "MN"]),
+        (&format!("{}get k", " ".repeat(16_384)), &["close Some(LineTooLong)"]),
     ] {
         let shown = &stream[..stream.floor_char_boundary(60)];
         assert_eq!(hear(stream.as_bytes(), []), expected, "{shown}");

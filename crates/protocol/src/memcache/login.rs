@@ -11,7 +11,7 @@ use super::line::{Words, block_len, strip_return};
 use super::parse::{BLOCK_END, ParseState, Parsed, Request};
 use super::refusal::Refusal;
 use super::text::{Command, StoreVerb};
-use crate::limits::{MEMCACHE_LINE_BYTES_MAX, MEMCACHE_LOGIN_BYTES_MAX};
+use crate::limits::{MEMCACHE_LOGIN_BYTES_MAX, MEMCACHE_LOGIN_LINE_BYTES_MAX};
 use memchr::memchr;
 
 /// As [`parse`](super::parse), for a client that must authenticate first: a login is a `set` of the key that
@@ -22,13 +22,13 @@ pub fn parse_login<'a>(input: &'a [u8], state: &mut ParseState) -> Parsed<'a> {
     }
     let searched = state.searched.min(input.len());
     let Some(newline) = memchr(b'\n', &input[searched..]).map(|at| searched + at) else {
-        if input.len() > MEMCACHE_LINE_BYTES_MAX {
+        if input.len() > MEMCACHE_LOGIN_LINE_BYTES_MAX {
             return Parsed::Close(None);
         }
         state.searched = input.len();
         return Parsed::Incomplete { need_at_least: input.len() + 1 };
     };
-    if newline > MEMCACHE_LINE_BYTES_MAX {
+    if newline > MEMCACHE_LOGIN_LINE_BYTES_MAX {
         return Parsed::Close(None);
     }
     let start = newline + 1;
@@ -111,6 +111,6 @@ mod tests {
         let close = Parsed::Close(Some(Refusal::Unauthenticated));
         assert_eq!(read(b"set a 0 0 2049\r\n"), close);
         assert!(matches!(read(b"set a 0 0 2048\r\n"), Parsed::Incomplete { .. }));
-        assert_eq!(read(&[b'x'; MEMCACHE_LINE_BYTES_MAX + 1]), Parsed::Close(None));
+        assert_eq!(read(&[b'x'; MEMCACHE_LOGIN_LINE_BYTES_MAX + 1]), Parsed::Close(None));
     }
 }

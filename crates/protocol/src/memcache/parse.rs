@@ -157,7 +157,7 @@ fn parse_any<'a>(input: &'a [u8], limits: &Limits, state: &mut ParseState) -> Pa
             return Parsed::Incomplete { need_at_least: input.len() + 1 };
         }
     };
-    if newline > MEMCACHE_LINE_BYTES_MAX && is_line_too_long(&input[..newline]) {
+    if newline >= MEMCACHE_LINE_BYTES_MAX && is_line_too_long(&input[..newline]) {
         return Parsed::Close(Some(Refusal::LineTooLong));
     }
     let start = newline + 1;
@@ -235,10 +235,10 @@ fn skip<'a>(input: &'a [u8], state: &mut ParseState) -> Parsed<'a> {
     Parsed::Complete { request: Request::Nothing, consumed }
 }
 
-/// Judges a line that is longer than most: only a retrieval may be.
+/// Judges a line, without its newline, that is longer than most: only a retrieval may be.
 #[cold]
 fn is_line_too_long(line: &[u8]) -> bool {
-    if line.len() <= MEMCACHE_LINE_BYTES_MAX {
+    if line.len() < MEMCACHE_LINE_BYTES_MAX {
         return false;
     }
     const LEADING_BLANKS_MAX: usize = 100;
