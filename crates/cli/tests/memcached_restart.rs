@@ -264,3 +264,40 @@ fn of_a_file_that_is_damaged_nothing_is_served() {
     }
     std::fs::remove_dir_all(folder).expect("our folder");
 }
+
+/// A start with less memory said that all were back, or nothing.
+#[test]
+fn items_that_find_no_room_are_told_of() {
+    const ITEMS: usize = 40_000;
+    let folder = folder("less");
+    let (file, said) = (folder.join("items"), folder.join("said"));
+    let mut server = start(&file);
+    fill(&server, ITEMS, "kept");
+    ask(&server, b"set soon 0 1 1\r\nx\r\n", "\r\n");
+    signal(&server, Signal::USR1);
+    must_end(&mut server);
+    std::thread::sleep(Duration::from_millis(1100));
+    let path = file.to_str().expect("text");
+    // How many items there are, and what is said of them.
+    let start = |options: &[&str]| {
+        let said_to = std::fs::File::create(&said).expect("a file");
+        let server = Cached::start_saying(&[options, &["-e", path]].concat(), said_to.into());
+        let kept = items(&server);
+        let text = std::fs::read_to_string(&said).expect("text");
+        let line = text.lines().find(|line| line.contains("the last run")).map(str::to_string);
+        (server, kept, line.expect("a line"))
+    };
+    let (mut server, kept, line) = start(&["-m", "16"]);
+    assert!(kept > 1_000 && kept < ITEMS / 2, "{kept}");
+    let told = format!(" kept={kept} expired=1 no_room={} ", ITEMS - kept);
+    assert!(line.contains("WARN not all items") && line.contains(&told), "{line}");
+    signal(&server, Signal::USR1);
+    must_end(&mut server);
+    // Who asks hears it, too, when all is well.
+    let (_server, back, line) = start(&["-m", "512", "-vv"]);
+    assert_eq!(back, kept);
+    let told = format!(" kept={kept} expired=0 ");
+    assert!(line.contains("INFO the items of the last run are back"), "{line}");
+    assert!(line.contains(&told), "{line}");
+    std::fs::remove_dir_all(folder).expect("our folder");
+}

@@ -26,7 +26,7 @@ use dolium_commands::memcache::settings::{Fixed, Live};
 use dolium_commands::memcache::{Server as _, Settings};
 pub use dolium_commands::memcache::{VERSION, settings::Binding};
 use dolium_engine::{Departure, Event, NEVER};
-use restart::Look;
+use restart::{Look, Restored};
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, Mutex};
@@ -153,7 +153,16 @@ impl Server {
             }
         };
         match back {
-            Ok(items) => tracing::info!(items, file, "items are back from the last run"),
+            Ok(Restored { kept, expired, no_room: 0 }) => {
+                tracing::info!(kept, expired, file, "the items of the last run are back");
+            }
+            Ok(Restored { kept, expired, no_room }) => tracing::warn!(
+                kept,
+                expired,
+                no_room,
+                file,
+                "not all items of the last run are back: more memory (-m) would have room for them"
+            ),
             Err(error) => tracing::warn!(
                 %error,
                 file,

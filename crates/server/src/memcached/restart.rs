@@ -48,14 +48,24 @@ pub fn forget(path: &Path) -> io::Result<()> {
     std::fs::remove_file(meta::path(path))
 }
 
-/// Reads the items in and forgets that they were saved. Returns how many are still good; an error inside
-/// says why there are none, which is no reason not to start.
+/// What became of the saved items.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Restored {
+    pub kept: u64,
+    /// Their time had come while the server did not run.
+    pub expired: u64,
+    /// For which there was no memory, or which went to make room for others.
+    pub no_room: u64,
+}
+
+/// Reads the items in and forgets that they were saved. An error inside says why there are none, which is no
+/// reason not to start.
 pub fn restore(
     server: &Server,
     session: &Session,
     path: &Path,
     meta: Meta,
-) -> io::Result<io::Result<u64>> {
+) -> io::Result<io::Result<Restored>> {
     let file = match File::open(path) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => Err(error),
         // Who may not read it is told so, and finds the items again when he may.
@@ -67,21 +77,21 @@ pub fn restore(
     let mut guard = session.write_all(now);
     guard.raise_uniques(meta.highest_unique);
     drop(guard);
-    let kept = file.and_then(|file| read_items(session, file, &meta, now));
-    if kept.is_err() {
+    let restored = file.and_then(|file| read_items(session, file, &meta, now));
+    if restored.is_err() {
         // What was read before the damage was found is not to be trusted either.
         session.write_all(now).flush(MEMCACHE_DB);
     }
-    Ok(kept)
+    Ok(restored)
 }
 
-fn read_items(session: &Session, file: File, meta: &Meta, now: u64) -> io::Result<u64> {
+fn read_items(session: &Session, file: File, meta: &Meta, now: u64) -> io::Result<Restored> {
     if file.metadata()?.len() != meta.bytes {
         return Err(damaged());
     }
     let mut file = BufReader::with_capacity(BUFFER_BYTES, Summed::new(file));
     record::read_magic(&mut file, meta.version)?;
-    let (mut body, mut kept) = (Vec::new(), 0);
+    let (mut body, mut expired) = (Vec::new(), 0);
     for _ in 0..meta.items {
         let header = Header::read(&mut file, meta.version)?;
         let len = header.key_len + header.value_len;
@@ -91,22 +101,24 @@ fn read_items(session: &Session, file: File, meta: &Meta, now: u64) -> io::Resul
         body.resize(len, 0);
         file.read_exact(&mut body)?;
         if header.deadline != NEVER && header.deadline <= now {
+            expired += 1;
             continue;
         }
         let (key, value) = body.split_at(header.key_len);
-        let has_room = session.make_room(body.len(), now).is_ok();
-        kept += u64::from(has_room && put_back(session, &header, key, value, now));
+        if session.make_room(body.len(), now).is_ok() {
+            put_back(session, &header, key, value, now);
+        }
     }
     // Nothing is left, so that the sum is that of all of it.
     let is_right = |sum| sum == file.get_ref().sum();
-    if file.buffer().is_empty() && meta.sum.is_none_or(is_right) {
-        Ok(kept)
-    } else {
-        Err(damaged())
+    if !file.buffer().is_empty() || !meta.sum.is_none_or(is_right) {
+        return Err(damaged());
     }
+    let kept = session.engine().len(MEMCACHE_DB);
+    Ok(Restored { kept, expired, no_room: meta.items.saturating_sub(expired + kept) })
 }
 
-fn put_back(session: &Session, header: &Header, key: &[u8], value: &[u8], now: u64) -> bool {
+fn put_back(session: &Session, header: &Header, key: &[u8], value: &[u8], now: u64) {
     let put = Put {
         deadline: match header.deadline {
             NEVER => Deadline::Never,
@@ -119,7 +131,8 @@ fn put_back(session: &Session, header: &Header, key: &[u8], value: &[u8], now: u
     };
     let key = session.engine().key(key);
     let mut guard = session.write(MEMCACHE_DB, &key, now);
-    guard.put_back(MEMCACHE_DB, &key, &put, header.unique).is_ok()
+    // Without memory it is not there, and counted as such.
+    let _ = guard.put_back(MEMCACHE_DB, &key, &put, header.unique);
 }
 
 /// Writes every item out. To be called when no thread serves any more.
