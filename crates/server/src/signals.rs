@@ -3,10 +3,14 @@
 //!
 //! They are caught before the server starts, and heeded when it has: until then it may be reading
 //! items that are nowhere else any more.
+//!
+//! SIGXFSZ comes with a write beyond the longest file that the process may make (`ulimit -f`). The write
+//! fails besides, and is told of where it is made; the signal would end the server without a word.
 
-use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM, SIGUSR1};
+use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM, SIGUSR1, SIGXFSZ};
 use signal_hook::iterator::Signals;
 use std::io;
+use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex, PoisonError};
 
 type Heed = Box<dyn Fn(&'static str) + Send>;
@@ -55,6 +59,8 @@ impl Waiting {
 /// must not be what throws them away while they are written. The thread that waits for signals ends
 /// with the process.
 fn catch(signals: &[i32]) -> io::Result<Caught> {
+    // Nobody looks at the flag: that there is a handler is what keeps the process alive.
+    signal_hook::flag::register(SIGXFSZ, Arc::new(AtomicBool::new(false)))?;
     let mut signals = Signals::new(signals)?;
     let waiting = Arc::new(Mutex::new(Waiting::default()));
     let caught = Caught(waiting.clone());

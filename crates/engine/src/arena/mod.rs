@@ -82,6 +82,8 @@ pub enum ArenaError {
     System { step: &'static str, error: io::Error },
     /// The system does not let the process have so many addresses, be they ever used or not.
     AddressSpace { bytes: u64, error: io::Error },
+    /// The system does not let the process have a file of so many bytes, be they ever used or not.
+    FileSize { bytes: u64, error: io::Error },
     /// The descriptor is not an arena that this build can read.
     Foreign(&'static str),
 }
@@ -96,6 +98,12 @@ impl fmt::Display for ArenaError {
                  the store is: {error}. Raise ulimit -v, or of a unit of systemd LimitAS=",
                 bytes.div_ceil(1 << 30)
             ),
+            ArenaError::FileSize { bytes, error } => write!(
+                f,
+                "cannot make a memory file of {} GiB, of which no more is taken than the data needs: \
+                 {error}. Raise ulimit -f, or of a unit of systemd LimitFSIZE=",
+                bytes.div_ceil(1 << 30)
+            ),
             ArenaError::Foreign(why) => f.write_str(why),
         }
     }
@@ -107,7 +115,8 @@ impl From<ArenaError> for io::Error {
     fn from(error: ArenaError) -> Self {
         match error {
             ArenaError::System { error: ref source, .. }
-            | ArenaError::AddressSpace { error: ref source, .. } => {
+            | ArenaError::AddressSpace { error: ref source, .. }
+            | ArenaError::FileSize { error: ref source, .. } => {
                 io::Error::new(source.kind(), error.to_string())
             }
             ArenaError::Foreign(why) => io::Error::new(io::ErrorKind::InvalidData, why),
@@ -149,7 +158,12 @@ impl Arena {
     /// A new, empty arena. Its header, class control blocks, summaries and reaches are committed.
     pub fn create(options: &ArenaOptions) -> Result<Arena, ArenaError> {
         let layout = Layout::new(options.max_bytes, options.journal_bytes);
-        let fd = step("create the arena's memory file", map::create_file(layout.len))?;
+        let fd = match map::create_file(layout.len) {
+            Err(error) if error.kind() == io::ErrorKind::FileTooLarge => {
+                return Err(ArenaError::FileSize { bytes: layout.len, error });
+            }
+            made => step("create the arena's memory file", made)?,
+        };
         let mapping = mapped(map::Mapping::new(fd.as_fd(), layout.len as usize, true))?;
         // SAFETY: the mapping reserves all that words can reach, is aligned to 2 MiB, and lives in
         // the same `Arena` as the words.
