@@ -7,8 +7,9 @@
 //!
 //! A read costs about two cache misses. It makes no system call and needs nothing of the server,
 //! not even that it runs: who attached before a server was stopped or killed reads on in what it
-//! left. It does not notice either: [`Store::is_served`] says whether the server is there. What a server
-//! leaves takes memory until the last process that has attached to it drops its store or ends.
+//! left. It does not notice either: [`Store::is_served`] says whether the server is there. Where it is not,
+//! [`Store::attach`] once more has the memory of the one that came after it. What a server leaves takes
+//! memory until the last process that has attached to it drops its store or ends.
 //!
 //! At most 256 processes can be attached to a server at once, as each has a ring. A program of many
 //! processes that only read attaches before it forks: children read on in what their parent has mapped.

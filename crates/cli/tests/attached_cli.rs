@@ -67,35 +67,6 @@ fn top_shows_counters_and_percentiles() {
     assert!(changes.trim_end().ends_with("10"), "{changes}");
 }
 
-/// It was said to be gone, and what went on to be its last figures.
-#[test]
-fn a_server_that_closed_tops_connection_is_not_gone() {
-    let mut served = Served::start(&[]);
-    let mut top = Command::new(env!("CARGO_BIN_EXE_dolium"))
-        .args(["top", "--interval", "0.1", "--attach-socket"])
-        .arg(served.attach_path())
-        .stdout(Stdio::piped())
-        .spawn()
-        .unwrap();
-    let mut heads = BufReader::new(top.stdout.take().unwrap())
-        .lines()
-        .map(Result::unwrap)
-        .filter(|line| line.starts_with("dolium"));
-    let pid = served.child.id();
-    let connected = heads.next().unwrap();
-    assert!(connected.contains(&format!("  server {pid}  ")), "{connected}");
-    assert_eq!(out(&served.dolium(&["exec", "CLIENT", "KILL", "TYPE", "normal"])), "(integer) 1\n");
-    let closed = heads.find(|head| *head != connected).unwrap();
-    assert!(closed.contains(&format!("  server {pid} (connection closed)  ")), "{closed}");
-    assert!(closed.len() <= 80, "{closed}");
-    served.child.kill().unwrap();
-    served.child.wait().unwrap();
-    let gone = heads.find(|head| !head.contains("connection closed")).unwrap();
-    assert!(gone.contains("its server is gone"), "{gone}");
-    top.kill().unwrap();
-    top.wait().unwrap();
-}
-
 /// Over a socket they were sent: the program waited for ever for a reply to CLIENT REPLY OFF.
 #[test]
 fn what_has_not_one_reply_is_refused_by_either_way() {

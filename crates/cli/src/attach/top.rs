@@ -1,9 +1,13 @@
 //! `dolium top`: what a server does, read from its memory once a second without asking it.
+//!
+//! The memory outlasts its server, and would show its last figures for ever: so each look asks whether the
+//! server is there. Where it is not, its memory is let go (it is held by whoever has attached to it), and
+//! the server that comes after it at the same socket is attached to.
 
 use super::{Place, wants_colour};
 use crate::output::{self, Reader, fail};
 use clap::Args;
-use dolium_attach::{Counters, Histogram, Store};
+use dolium_attach::{Counters, Error, Histogram, Store};
 use std::fmt::Write as _;
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
@@ -52,13 +56,21 @@ pub fn run(arguments: &Arguments) -> ExitCode {
         Ok(store) => store,
         Err(error) => return fail(&error.to_string()),
     };
-    match watch(&store, arguments) {
+    match watch(store, arguments) {
         Ok(()) => ExitCode::SUCCESS,
         Err(text) => fail(&text),
     }
 }
 
-fn watch(store: &Store, arguments: &Arguments) -> Result<(), String> {
+/// What is looked at.
+enum Watched {
+    /// Where the last look at it, if there was one, has its sums.
+    Store(Store, Option<Look>),
+    /// Its server is gone, and why no other one has been attached to is what has been shown last.
+    Gone { figures: String, why: String },
+}
+
+fn watch(store: Store, arguments: &Arguments) -> Result<(), String> {
     let clears = wants_colour() && arguments.count != Some(1);
     let show = |mut page: String| {
         if clears {
@@ -68,26 +80,82 @@ fn watch(store: &Store, arguments: &Arguments) -> Result<(), String> {
         output::write(page.as_bytes())
     };
     // Somebody waits before the screen, where the next page takes the place of this one.
-    if clears && show(page(store, None, &Look::at(store)))? == Reader::HasGone {
+    if clears && show(page(&standing(&store), None, &Look::at(&store)))? == Reader::HasGone {
         return Ok(());
     }
-    std::thread::sleep(PUBLISHED_WITHIN);
-    let mut before = Look::at(store);
+    let mut watched = Watched::Store(store, None);
     let mut left = arguments.count.unwrap_or(u64::MAX);
     while left > 0 {
         left -= 1;
-        std::thread::sleep(arguments.interval);
-        let now = Look::at(store);
-        if show(page(store, Some(&before), &now))? == Reader::HasGone {
-            break;
+        if let Watched::Store(store, before @ None) = &mut watched {
+            std::thread::sleep(PUBLISHED_WITHIN);
+            *before = Some(Look::at(store));
         }
-        before = now;
+        std::thread::sleep(arguments.interval);
+        let shown;
+        (watched, shown) = match watched {
+            Watched::Store(store, before) => look(store, before, &arguments.place),
+            Watched::Gone { figures, why } => match arguments.place.attach() {
+                Ok(store) => (Watched::Store(store, None), None),
+                Err(error) => still_gone(figures, &why, &error),
+            },
+        };
+        if let Some(page) = shown
+            && show(page)? == Reader::HasGone
+        {
+            return Ok(());
+        }
     }
-    Ok(())
+    match watched {
+        Watched::Store(..) => Ok(()),
+        Watched::Gone { why, .. } => {
+            Err(format!("the server is gone, and no other one came: {why}"))
+        }
+    }
+}
+
+/// The page of a look at a store, and what the next look is at. Without its server the store is kept only
+/// where the server's process goes on and cannot be attached to anew.
+fn look(store: Store, before: Option<Look>, place: &Place) -> (Watched, Option<String>) {
+    let now = Look::at(&store);
+    if store.is_served() {
+        let page = page(&standing(&store), before.as_ref(), &now);
+        return (Watched::Store(store, Some(now)), Some(page));
+    }
+    match place.attach() {
+        // Between the sums of two stores there is no rate: the next look is the first at this one.
+        Ok(store) => (Watched::Store(store, None), None),
+        Err(_) if store.is_server_running() => {
+            let page = page(&standing(&store), before.as_ref(), &now);
+            (Watched::Store(store, Some(now)), Some(page))
+        }
+        Err(error) => still_gone(
+            page("  its server is gone: these are the last figures", None, &now),
+            "",
+            &error,
+        ),
+    }
+}
+
+/// Why nobody has been attached to is shown when it is news.
+fn still_gone(figures: String, before: &str, error: &Error) -> (Watched, Option<String>) {
+    let why = error.to_string();
+    let shown = (why != before).then(|| format!("{figures}\n{why}\n"));
+    (Watched::Gone { figures, why }, shown)
+}
+
+/// Whose figures are shown.
+fn standing(store: &Store) -> String {
+    match store.server_pid() {
+        Some(pid) if store.is_served() => format!("  server {pid}"),
+        // Figures are read from the memory, and go on with the server that writes them.
+        Some(pid) => format!("  server {pid} (connection closed)"),
+        None => String::new(),
+    }
 }
 
 /// Without a look before this one there are sums, and no rates.
-fn page(store: &Store, before: Option<&Look>, now: &Look) -> String {
+fn page(standing: &str, before: Option<&Look>, now: &Look) -> String {
     let seconds = before.map(|before| now.at.duration_since(before.at).as_secs_f64());
     let rate = |new: u64, old: u64| match seconds {
         Some(seconds) => amount(new.saturating_sub(old) as f64 / seconds),
@@ -95,18 +163,9 @@ fn page(store: &Store, before: Option<&Look>, now: &Look) -> String {
     };
     let before = before.unwrap_or(now);
     let mut page = String::new();
-    let pid = match store.server_pid() {
-        Some(pid) if store.is_served() => format!("  server {pid}"),
-        // Figures are read from the memory, and go on with the server that writes them.
-        Some(pid) if store.is_server_running() => {
-            format!("  server {pid} (connection closed)")
-        }
-        Some(_) => "  its server is gone: these are the last figures".into(),
-        None => String::new(),
-    };
     let _ = writeln!(
         page,
-        "dolium{pid}  {} of {} committed\n",
+        "dolium{standing}  {} of {} committed\n",
         bytes(now.counters.committed),
         bytes(now.counters.limit)
     );

@@ -20,6 +20,11 @@ impl Served {
     pub fn start(directives: &[&str]) -> Served {
         let number = COUNT.fetch_add(1, Ordering::Relaxed);
         let folder = std::env::temp_dir().join(format!("dolium-{}-{number}", std::process::id()));
+        Served::start_in(folder, directives)
+    }
+
+    /// The same where another one may have been.
+    pub fn start_in(folder: PathBuf, directives: &[&str]) -> Served {
         std::fs::create_dir_all(&folder).unwrap();
         let mut command = Command::new(env!("CARGO_BIN_EXE_dolium"));
         command.args(["serve", "--port", "0", "--memcached-port", "0", "--http-port", "0"]);
