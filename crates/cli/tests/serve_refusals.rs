@@ -18,22 +18,6 @@ fn serve(words: &[&str]) -> Command {
     command
 }
 
-/// It was too many threads.
-#[test]
-fn too_little_memory_is_said_to_be_that() {
-    for given in ["100", "128kb"] {
-        let said =
-            refused(serve(&["--unixsocket", "/nonexistent/socket"]).args(["--maxmemory", given]));
-        assert!(said.starts_with("dolium: 'maxmemory': 1"), "{said}");
-        assert!(said.contains("bytes are too few for 2 threads: 258048 is the least"), "{said}");
-        assert!(said.contains("100mb is a hundred megabytes"), "{said}");
-    }
-    // Enough to go on to the next fault.
-    let unixsocket = ["--unixsocket", "/nonexistent/socket", "--maxmemory", "258048"];
-    let said = refused(&mut serve(&unixsocket));
-    assert!(said.contains("cannot listen on /nonexistent/socket"), "{said}");
-}
-
 /// A smaller `maxmemory` was recommended, which needs as many addresses.
 #[test]
 fn too_few_addresses_are_said_to_be_those() {

@@ -204,3 +204,40 @@ fn help_tells_how_directives_are_written_and_where_all_are() {
     assert!(!ended.status.success());
     assert!(said.contains("Is it 'port'?"), "{said}");
 }
+
+/// CONFIG SET took it, CONFIG REWRITE wrote it down, and the server did not start again.
+#[test]
+fn a_maxmemory_under_which_nothing_fits_is_one_to_start_with() {
+    let folder = new_folder();
+    std::fs::write(folder.join("redis.conf"), "logfile log\n").expect("a file");
+    let start = |folder: &PathBuf| {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_dolium"));
+        command.current_dir(folder).stdout(Stdio::null()).arg("redis.conf");
+        command.args(["--port", "0", "--memcached-port", "0", "--http-port", "0"]);
+        command.args(["--attach-socket", "", "--pin-threads", "no", "--threads", "4"]);
+        command.args(["--unixsocket", "redis.sock", "--dir", "data"]);
+        let child = command.spawn().expect("the program starts");
+        let service = Service { child, folder: folder.clone() };
+        let socket = service.path("redis.sock");
+        service.wait_for("its socket", || UnixStream::connect(&socket).is_ok());
+        service
+    };
+    let mut service = start(&folder);
+    assert_eq!(service.ask("SET k v"), "+OK");
+    assert_eq!(service.ask("CONFIG SET maxmemory 1"), "+OK");
+    assert!(service.ask("SET k w").starts_with("-OOM "));
+    assert_eq!(service.ask("GET k"), "$1");
+    assert_eq!(service.ask("CONFIG REWRITE"), "+OK");
+    service.signal(Signal::TERM);
+    assert!(service.child.wait().expect("it ends").success());
+    let file = std::fs::read_to_string(folder.join("redis.conf")).expect("the file");
+    assert!(file.contains("\nmaxmemory 1\n"), "{file}");
+    // The folder goes with a service.
+    std::mem::forget(service);
+    let service = start(&folder);
+    assert!(service.ask("SET k v").starts_with("-OOM "));
+    assert_eq!(service.ask("GET k"), "$-1");
+    service.wait_for_log("'maxmemory' is less than a megabyte: without a unit it counts bytes");
+    assert_eq!(service.ask("CONFIG SET maxmemory 256mb"), "+OK");
+    assert_eq!(service.ask("SET k v"), "+OK");
+}

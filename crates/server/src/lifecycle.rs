@@ -13,7 +13,6 @@ use crate::process;
 use crate::reactor::Reactor;
 use crate::server::{Server, random_bytes};
 use crate::tls::{self, Tls};
-use dolium_engine::arena::layout;
 use dolium_engine::{Engine, EngineOptions, Policy, limits as engine_limits};
 use pidfile::Pidfile;
 use std::fmt;
@@ -34,12 +33,6 @@ pub enum StartFailure {
     Config(ConfigFailure),
     Door(DoorFailure),
     Engine(dolium_engine::CreateError),
-    /// `maxmemory` is less than the threads take before there is any data.
-    Memory {
-        given: u64,
-        threads: usize,
-        least: u64,
-    },
     Sessions,
     Tls(String),
     /// Nobody could come in.
@@ -54,15 +47,6 @@ impl fmt::Display for StartFailure {
             StartFailure::Door(failure) => failure.fmt(f),
             StartFailure::Engine(error) => {
                 write!(f, "the arena could not be made: {error}")
-            }
-            StartFailure::Memory { given, threads, least } => {
-                let plural = if *threads == 1 { "" } else { "s" };
-                write!(
-                    f,
-                    "'maxmemory': {given} bytes are too few for {threads} thread{plural}: {least} is \
-                     the least, and no data fits into that. Without a unit it counts bytes: 100mb is a \
-                     hundred megabytes"
-                )
             }
             StartFailure::Tls(sentence) => f.write_str(sentence),
             StartFailure::NoDoor => f.write_str(
@@ -120,7 +104,6 @@ impl Running {
             0 => cores.len().min(THREADS_MAX),
             n => n as usize,
         };
-        check_memory(&config, threads)?;
         fit_clients(&config, threads);
         let backlog = config.number("tcp-backlog") as i32;
         let (mut datagrams, mut listening) = (Vec::new(), Vec::new());
@@ -292,18 +275,6 @@ impl Running {
             Address::Tcp(address) if *d == door => Some(*address),
             _ => None,
         })
-    }
-}
-
-/// Refuses a limit under which no thread could begin. (Memcached's adds what its threads take.)
-fn check_memory(config: &Config, threads: usize) -> Result<(), StartFailure> {
-    let given = config.number("maxmemory").max(0) as u64;
-    // One more is upkeep's.
-    let least = layout::SHARDS_AT + (threads as u64 + 1) * layout::SESSION_BYTES;
-    match given {
-        0 => Ok(()),
-        given if given >= least || config.memcached.is_some() => Ok(()),
-        given => Err(StartFailure::Memory { given, threads, least }),
     }
 }
 

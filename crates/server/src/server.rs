@@ -18,6 +18,7 @@ use dolium_commands::connection::ClientState;
 use dolium_commands::host::{Executed, SlowEntry};
 use dolium_commands::redis::row::{Row, flag};
 use dolium_commands::redis::slow_arguments;
+use dolium_engine::arena::layout;
 use dolium_engine::{Db, Engine, Policy, Session};
 use dolium_protocol::resp::Args;
 use std::io::Read;
@@ -112,11 +113,17 @@ impl Server {
     }
 
     /// The engine's limit where that is `maxmemory`; 0: none but what the arena reaches.
+    ///
+    /// It is never less than the threads take, under which a server could not begin with the file that
+    /// CONFIG REWRITE has written of it. No data fits into that, as none does into less.
     pub fn memory_limit(&self, max: u64) -> u64 {
         let taken = self.memcached.settings.fixed.initial_bytes;
+        // One more is upkeep's.
+        let threads = (self.posts.len() as u64 + 1) * layout::SESSION_BYTES;
+        let limit = max.saturating_sub(taken) + self.memcached.memory_beside_items(max);
         match max {
             0 => 0,
-            max => (max.saturating_sub(taken) + self.memcached.memory_beside_items(max)).max(1),
+            _ => limit.max(layout::SHARDS_AT + threads),
         }
     }
 
