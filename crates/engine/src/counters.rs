@@ -24,6 +24,9 @@ pub enum Counter {
     Splits,
     Moved,
     MovedAbove,
+    /// Changes of elements beyond the changes of keys, and changes of keys that are none of elements.
+    ElementsBeyond,
+    ChangesBeside,
 }
 
 impl Counter {
@@ -88,6 +91,18 @@ impl Engine {
         Statistics::of(self.arena()).since(before)
     }
 
+    /// Changes as whoever sent the commands counts them: those of three elements by one command are three,
+    /// though its key has changed once; what is renamed is one, though two keys have changed; and nobody
+    /// has expired or evicted keys. A reset leaves it.
+    pub fn elements_changed(&self) -> u64 {
+        let sum = |counter: Counter| counters_sum(self.arena(), counter as usize);
+        let changes = sum(Counter::Changes) + sum(Counter::ElementsBeyond);
+        // They are read one after the other while others count.
+        changes.saturating_sub(
+            sum(Counter::ChangesBeside) + sum(Counter::Expired) + sum(Counter::Evicted),
+        )
+    }
+
     pub fn reset_statistics(&self) {
         let mut before = self.statistics_reset_at().lock().expect("no holder panics");
         *before = Statistics::of(self.arena());
@@ -112,6 +127,16 @@ impl Session {
     pub fn count_for_server(&self, place: usize, more: u64) {
         debug_assert!(place >= Counter::SERVER_FIRST);
         self.slot().count(place, more);
+    }
+
+    /// Says how many elements so many changes of keys were, where that is not the same number.
+    #[inline]
+    pub fn count_elements(&self, elements: usize, changes: usize) {
+        if elements > changes {
+            self.count(Counter::ElementsBeyond, (elements - changes) as u64);
+        } else if elements < changes {
+            self.count(Counter::ChangesBeside, (changes - elements) as u64);
+        }
     }
 
     /// Counts a duration in one of the latency histograms.

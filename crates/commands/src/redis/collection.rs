@@ -111,8 +111,8 @@ pub const NOT_AS_SEEN: CommandError = CommandError::Sentence(
     "the collection is not as this command has seen it; nothing was changed",
 );
 
-/// Makes an edit of the collection at a key. Where there is no memory for it, nothing was changed;
-/// an edit that takes out and brings nothing needs none.
+/// Makes an edit of the collection at a key, which changes so many elements. Where there is no memory
+/// for it, nothing was changed; an edit that takes out and brings nothing needs none.
 pub fn apply(
     guard: &mut Guard<'_>,
     db: Db,
@@ -120,31 +120,37 @@ pub fn apply(
     form: (Kind, Encoding),
     event: Event,
     edit: Edit,
+    elements: usize,
 ) -> Result<(), CommandError> {
+    let changes = if matches!(edit, Edit::Empty) { 2 } else { 1 };
     match edit {
         Edit::Patch(patches) => {
             let borrowed: Vec<Patch<'_>> =
                 patches.iter().map(|patch| Patch { at: patch.at, bytes: &patch.bytes }).collect();
-            guard.patch(db, key, event, &borrowed).then_some(()).ok_or(NOT_AS_SEEN)
+            guard.patch(db, key, event, &borrowed).then_some(()).ok_or(NOT_AS_SEEN)?;
         }
-        Edit::Whole(bytes) => match put(guard, db, key, form, event, &bytes) {
-            // A collection that has become no longer must not need memory: it stays where it is.
-            Err(_) if shrinks(guard, db, key, form, &bytes) => {
-                guard.patch(db, key, event, &[Patch { at: 0, bytes: &bytes }]);
-                Ok(())
+        Edit::Whole(bytes) => {
+            let (kind, encoding) = form;
+            let value = Value::Packed(kind, encoding, &bytes);
+            match store(guard, db, key, &keeping(value, event)) {
+                // A collection that has become no longer must not need memory: it stays where it is.
+                Err(_) if shrinks(guard, db, key, form, &bytes) => {
+                    guard.patch(db, key, event, &[Patch { at: 0, bytes: &bytes }]);
+                }
+                done => done?,
             }
-            done => done,
-        },
+        }
         Edit::Empty => {
             // Two events, as in Redis: what was done, and that the key is gone.
             guard.patch(db, key, event, &[]);
             guard.remove(db, key, Event::Del);
-            Ok(())
         }
     }
+    guard.count_elements(elements, changes);
+    Ok(())
 }
 
-/// Stores a collection anew, with the deadline that the key has.
+/// Stores a collection of so many elements anew, with the deadline that the key has.
 pub fn put(
     guard: &mut Guard<'_>,
     db: Db,
@@ -152,8 +158,11 @@ pub fn put(
     (kind, encoding): (Kind, Encoding),
     event: Event,
     bytes: &[u8],
+    elements: usize,
 ) -> Result<(), CommandError> {
-    store(guard, db, key, &keeping(Value::Packed(kind, encoding, bytes), event))
+    store(guard, db, key, &keeping(Value::Packed(kind, encoding, bytes), event))?;
+    guard.count_elements(elements, 1);
+    Ok(())
 }
 
 /// Stores a collection anew, or says how much memory is missing.

@@ -52,6 +52,12 @@ impl<'s> Guard<'s> {
         self.note(&target, key.bytes, event, Entry::Patch(&[]));
     }
 
+    /// As [`Session::count_elements`], of changes made under these locks.
+    #[inline]
+    pub fn count_elements(&self, elements: usize, changes: usize) {
+        self.session.count_elements(elements, changes);
+    }
+
     /// To be called before a line is changed: the running cut gets it first if it has not yet.
     #[inline(always)]
     pub(crate) fn before_change(&self, target: &Target<'s>, segment: Segment<'s>, line: usize) {

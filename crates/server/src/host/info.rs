@@ -135,7 +135,7 @@ fn persistence(server: &Server, out: &mut String) {
         "current_fork_perc" => "0.00",
         "current_save_keys_processed" => 0,
         "current_save_keys_total" => 0,
-        "rdb_changes_since_last_save" => server.engine.statistics().changes,
+        "rdb_changes_since_last_save" => server.engine.elements_changed(),
         "rdb_bgsave_in_progress" => 0,
         "rdb_last_save_time" => server.started_unix_s,
         "rdb_last_bgsave_status" => "ok",

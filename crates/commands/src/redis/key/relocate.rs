@@ -150,6 +150,7 @@ fn transfer(
     duplicate(guard, from, to, found, arrives)?;
     guard.remove(from.0, &from.1, leaves);
     guard.announce(to.0, &to.1, arrives);
+    guard.count_elements(1, 2);
     Ok(())
 }
 

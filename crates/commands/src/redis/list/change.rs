@@ -20,7 +20,7 @@ pub fn lset(ctx: &mut Context<'_>, call: &Call<'_>) -> Outcome {
         let span = list.at(integer(call.args.arg(2))?);
         let span = span.ok_or(CommandError::Sentence("index out of range"))?;
         let edit = list.replace(span, element);
-        collection::apply(guard, db, &key, FORM, Event::LSet, edit)
+        collection::apply(guard, db, &key, FORM, Event::LSet, edit, 1)
     })?;
     ctx.reply().ok();
     Ok(())
@@ -40,7 +40,7 @@ pub fn linsert(ctx: &mut Context<'_>, call: &Call<'_>) -> Outcome {
         let list = List::open(&packed);
         let Some(span) = list.iter().find(|span| span.is(&packed, pivot)) else { return Ok(-1) };
         let edit = list.insert(span, before, element);
-        collection::apply(guard, db, &key, FORM, Event::LInsert, edit)?;
+        collection::apply(guard, db, &key, FORM, Event::LInsert, edit, 1)?;
         Ok(list.len() as i64 + 1)
     })?;
     ctx.reply().int(len);
@@ -68,7 +68,7 @@ pub fn lrem(ctx: &mut Context<'_>, call: &Call<'_>) -> Outcome {
             gone.reverse();
         }
         let edit = list.without(&gone);
-        collection::apply(guard, db, &key, FORM, Event::LRem, edit)?;
+        collection::apply(guard, db, &key, FORM, Event::LRem, edit, gone.len())?;
         Ok(gone.len())
     })?;
     ctx.reply().int(removed as i64);
@@ -83,11 +83,13 @@ pub fn ltrim(ctx: &mut Context<'_>, call: &Call<'_>) -> Outcome {
             return Ok(());
         };
         let list = List::open(&packed);
-        let edit = match range(start, end, list.len()) {
-            Some(range) => list.trim(range.start, list.len() - range.end),
+        let kept = range(start, end, list.len());
+        let gone = list.len() - kept.as_ref().map_or(0, |kept| kept.len());
+        let edit = match kept {
+            Some(kept) => list.trim(kept.start, list.len() - kept.end),
             None => Edit::Empty,
         };
-        collection::apply(guard, db, &key, FORM, Event::LTrim, edit)
+        collection::apply(guard, db, &key, FORM, Event::LTrim, edit, gone)
     })?;
     ctx.reply().ok();
     Ok(())

@@ -69,7 +69,7 @@ pub(super) fn take(
             list.trim(0, count)
         }
     };
-    collection::apply(guard, db, key, FORM, pop_event(end), edit)
+    collection::apply(guard, db, key, FORM, pop_event(end), edit, count)
 }
 
 /// A count that may not be negative.

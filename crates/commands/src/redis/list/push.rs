@@ -31,13 +31,13 @@ fn push(ctx: &mut Context<'_>, call: &Call<'_>, end: End, must_exist: bool) -> O
             None if must_exist => Ok(0),
             None => {
                 let bytes = list::pack(end, elements.iter());
-                collection::put(guard, db, &key, FORM, push_event(end), &bytes)?;
+                collection::put(guard, db, &key, FORM, push_event(end), &bytes, elements.len())?;
                 Ok(elements.len())
             }
             Some((_, packed)) => {
                 let list = List::open(&packed);
                 let edit = list.push(end, elements.iter());
-                collection::apply(guard, db, &key, FORM, push_event(end), edit)?;
+                collection::apply(guard, db, &key, FORM, push_event(end), edit, elements.len())?;
                 Ok(list.len() + elements.len())
             }
         }

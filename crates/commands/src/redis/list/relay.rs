@@ -104,11 +104,11 @@ fn push_one(
     match collection::open(guard, db, key, Kind::List)? {
         Some((_, packed)) => {
             let edit = List::open(&packed).push(end, pushed);
-            collection::apply(guard, db, key, FORM, push_event(end), edit)
+            collection::apply(guard, db, key, FORM, push_event(end), edit, 1)
         }
         None => {
             let bytes = list::pack(end, pushed);
-            collection::put(guard, db, key, FORM, push_event(end), &bytes)
+            collection::put(guard, db, key, FORM, push_event(end), &bytes, 1)
         }
     }
 }
@@ -119,5 +119,6 @@ fn drop_one(guard: &mut Guard<'_>, db: Db, key: &Key<'_>, end: End) -> Result<()
     let Some((_, packed)) = collection::open(guard, db, key, Kind::List)? else { return Ok(()) };
     let list = List::open(&packed);
     let edit = if end == End::Front { list.trim(1, 0) } else { list.trim(0, 1) };
-    collection::apply(guard, db, key, FORM, pop_event(end), edit)
+    // It is the one that was put.
+    collection::apply(guard, db, key, FORM, pop_event(end), edit, 0)
 }

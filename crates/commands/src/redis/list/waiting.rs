@@ -94,7 +94,14 @@ pub fn serve(
     let start = out.len();
     // After a command, and after EXEC: no locks are held, and room can be made.
     match attempt(Tries { session, now, in_exec: false }, host, waiting, name, out) {
-        Ok(is_served) => is_served,
+        Ok(is_served) => {
+            // It has been counted when it was pushed, and goes on at once. (More than one are counted again,
+            // as in Redis.)
+            if is_served && !matches!(waiting.wanted, Wanted::PopSome(..)) {
+                session.count_elements(0, 1);
+            }
+            is_served
+        }
         // It cannot have it: the target is no list, or there is no memory and none can be had. The
         // element stays where it is.
         Err(error) => {

@@ -4,7 +4,7 @@ use crate::context::Context;
 use crate::redis::error::CommandError;
 use crate::redis::number::integer32;
 use crate::redis::row::{Call, Outcome};
-use dolium_engine::Db;
+use dolium_engine::{Db, Guard};
 
 pub fn dbsize(ctx: &mut Context<'_>, _: &Call<'_>) -> Outcome {
     let len = ctx.session.engine().len(ctx.db());
@@ -15,7 +15,9 @@ pub fn dbsize(ctx: &mut Context<'_>, _: &Call<'_>) -> Outcome {
 pub fn flushdb(ctx: &mut Context<'_>, call: &Call<'_>) -> Outcome {
     check_mode(call)?;
     let db = ctx.db();
-    ctx.session.write_all(ctx.now).flush(db);
+    let mut guard = ctx.session.write_all(ctx.now);
+    flush(ctx, &mut guard, db);
+    drop(guard);
     ctx.reply().ok();
     Ok(())
 }
@@ -26,12 +28,18 @@ pub fn flushall(ctx: &mut Context<'_>, call: &Call<'_>) -> Outcome {
     let mut guard = ctx.session.write_all(ctx.now);
     for db in (0..engine.databases()).map(Db) {
         if engine.len(db) > 0 {
-            guard.flush(db);
+            flush(ctx, &mut guard, db);
         }
     }
     drop(guard);
     ctx.reply().ok();
     Ok(())
+}
+
+/// As many changes as there were keys.
+fn flush(ctx: &Context<'_>, guard: &mut Guard<'_>, db: Db) {
+    guard.count_elements(ctx.session.engine().len(db) as usize, 1);
+    guard.flush(db);
 }
 
 /// SYNC and ASYNC mean the same here: the keys are gone at once, the memory a little later.

@@ -57,7 +57,7 @@ fn add(
 ) -> Result<usize, CommandError> {
     let Some((found, there)) = collection::open(guard, db, key, Kind::Set)? else {
         let (encoding, bytes) = packed(ctx, members);
-        collection::put(guard, db, key, (Kind::Set, encoding), event, &bytes)?;
+        collection::put(guard, db, key, (Kind::Set, encoding), event, &bytes, members.len())?;
         return Ok(members.len());
     };
     let set = Set::open(&there);
@@ -74,7 +74,7 @@ fn add(
         there.copy(0, there.len(), &mut old);
         edit = Edit::Whole(edit.applied(old).ok_or(collection::NOT_AS_SEEN)?);
     }
-    collection::apply(guard, db, key, (Kind::Set, encoding), event, edit)?;
+    collection::apply(guard, db, key, (Kind::Set, encoding), event, edit, new.len())?;
     Ok(new.len())
 }
 
@@ -99,7 +99,7 @@ fn remove(
     let gone: Vec<_> = members.iter().filter_map(|member| set.find(*member)).collect();
     if !gone.is_empty() {
         let edit = set.without(&gone, hash_in(ctx));
-        collection::apply(guard, db, key, (Kind::Set, found.encoding), event, edit)?;
+        collection::apply(guard, db, key, (Kind::Set, found.encoding), event, edit, gone.len())?;
     }
     Ok(gone.len())
 }
