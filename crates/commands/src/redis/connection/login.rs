@@ -37,52 +37,41 @@ fn authenticate(ctx: &mut Context<'_>, user: &[u8], password: &[u8]) -> Outcome 
     Ok(())
 }
 
-#[derive(Default)]
-struct HelloOptions<'a> {
-    version: Option<Version>,
-    auth: Option<(&'a [u8], &'a [u8])>,
-    name: Option<&'a [u8]>,
+/// The version that HELLO asks for.
+fn asked_version(call: &Call<'_>) -> Result<Option<Version>, CommandError> {
+    let Some(version) = call.args.get(1) else { return Ok(None) };
+    match parse_i64(version) {
+        Some(2) => Ok(Some(Version::V2)),
+        Some(3) => Ok(Some(Version::V3)),
+        Some(_) => Err(CommandError::Coded("NOPROTO unsupported protocol version")),
+        None => Err(CommandError::Sentence("Protocol version is not an integer or out of range")),
+    }
 }
 
-impl<'a> HelloOptions<'a> {
-    fn parse(call: &Call<'a>) -> Result<Self, CommandError> {
-        let args = call.args;
-        let mut options = HelloOptions::default();
-        if let Some(version) = args.get(1) {
-            options.version = Some(match parse_i64(version) {
-                Some(2) => Version::V2,
-                Some(3) => Version::V3,
-                Some(_) => return Err(CommandError::Coded("NOPROTO unsupported protocol version")),
-                None => {
-                    return Err(CommandError::Sentence(
-                        "Protocol version is not an integer or out of range",
-                    ));
-                }
-            });
+/// What HELLO is told behind the version. Each option counts when it is met, as in Redis: a client whose
+/// login is followed by an option that is refused is logged in.
+fn follow_options(ctx: &mut Context<'_>, call: &Call<'_>) -> Outcome {
+    let args = call.args;
+    let mut i = 2;
+    while i < args.len() {
+        let word = args.arg(i);
+        if word.eq_ignore_ascii_case(b"AUTH") && i + 2 < args.len() {
+            authenticate(ctx, args.arg(i + 1), args.arg(i + 2))?;
+            i += 3;
+        } else if word.eq_ignore_ascii_case(b"SETNAME") && i + 1 < args.len() {
+            ctx.client.name = checked_name(args.arg(i + 1))?.to_vec();
+            i += 2;
+        } else {
+            let start = b"Syntax error in HELLO option '";
+            return Err(CommandError::quoting(&[start, quoted(word), b"'"]));
         }
-        let mut i = 2;
-        while i < args.len() {
-            let word = args.arg(i);
-            if word.eq_ignore_ascii_case(b"AUTH") && i + 2 < args.len() {
-                options.auth = Some((args.arg(i + 1), args.arg(i + 2)));
-                i += 3;
-            } else if word.eq_ignore_ascii_case(b"SETNAME") && i + 1 < args.len() {
-                options.name = Some(checked_name(args.arg(i + 1))?);
-                i += 2;
-            } else {
-                let start = b"Syntax error in HELLO option '";
-                return Err(CommandError::quoting(&[start, quoted(word), b"'"]));
-            }
-        }
-        Ok(options)
     }
+    Ok(())
 }
 
 pub fn hello(ctx: &mut Context<'_>, call: &Call<'_>) -> Outcome {
-    let options = HelloOptions::parse(call)?;
-    if let Some((user, password)) = options.auth {
-        authenticate(ctx, user, password)?;
-    }
+    let version = asked_version(call)?;
+    follow_options(ctx, call)?;
     if !ctx.client.authenticated() {
         return Err(CommandError::Coded(
             "NOAUTH HELLO must be called with the client already authenticated, otherwise the \
@@ -90,10 +79,7 @@ pub fn hello(ctx: &mut Context<'_>, call: &Call<'_>) -> Outcome {
              the RESP protocol version at the same time",
         ));
     }
-    if let Some(name) = options.name {
-        ctx.client.name = name.to_vec();
-    }
-    if let Some(version) = options.version {
+    if let Some(version) = version {
         ctx.client.resp = version;
     }
     let (id, resp) = (ctx.client.id, ctx.client.resp);
