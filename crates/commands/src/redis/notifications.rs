@@ -36,7 +36,7 @@ const CLASSES: [(u8, u16); 10] = [
     (b't', 1 << 8),
     (b'd', 1 << 11),
 ];
-const OTHERS: [(u8, u16); 4] = [(b'K', KEYSPACE), (b'E', KEYEVENT), (b'm', 1 << 12), (b'n', NEW)];
+const OTHERS: [(u8, u16); 3] = [(b'K', KEYSPACE), (b'E', KEYEVENT), (b'm', 1 << 12)];
 
 const ALL: u16 = {
     let (mut all, mut i) = (0, 0);
@@ -54,24 +54,26 @@ impl Notifications {
         for letter in letters.bytes() {
             bits |= match letter {
                 b'A' => ALL,
+                b'n' => NEW,
                 _ => CLASSES.iter().chain(&OTHERS).find(|(known, _)| *known == letter)?.1,
             };
         }
         Some(Notifications(bits))
     }
 
-    /// The letters as CONFIG GET prints them.
+    /// The letters as CONFIG GET prints them, in Redis' order. Beside `A` Redis leaves `n` out, and so
+    /// forgets it with CONFIG REWRITE and a restart; here it stands behind all others then.
     pub fn letters(self) -> String {
-        let mut letters = String::new();
-        if self.0 & ALL == ALL {
-            letters.push('A');
-        } else {
-            let classes = CLASSES.iter().filter(|(_, bit)| self.0 & bit != 0);
-            letters.extend(classes.map(|(letter, _)| *letter as char));
-        }
-        let others = OTHERS.iter().filter(|(_, bit)| self.0 & bit != 0);
-        letters.extend(others.map(|(letter, _)| *letter as char));
-        letters
+        let all = self.0 & ALL == ALL;
+        let new = [(b'n', NEW)];
+        let (before, behind): (&[_], &[_]) = if all { (&[], &new) } else { (&new, &[]) };
+        let classes: &[_] = if all { &[(b'A', ALL)] } else { &CLASSES };
+        [classes, before, &OTHERS, behind]
+            .into_iter()
+            .flatten()
+            .filter(|(_, bit)| self.0 & bit != 0)
+            .map(|(letter, _)| *letter as char)
+            .collect()
     }
 
     /// Is there anything to publish at all? If not, nobody need read the change stream.
@@ -156,6 +158,8 @@ mod tests {
             ("g$lshzxetdKE", "AKE"),
             ("", ""),
             ("Kx", "xK"),
+            ("nKE", "nKE"),
+            ("mnE$", "$nEm"),
             ("KEAmn", "AKEmn"),
         ] {
             assert_eq!(Notifications::parse(typed).unwrap().letters(), printed, "{typed}");
