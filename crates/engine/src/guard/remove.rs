@@ -18,6 +18,14 @@ impl<'s> Guard<'s> {
         }
     }
 
+    /// The same of a key that may be due, too, which is then told as removed and not as expired.
+    pub fn remove_due_too(&mut self, db: Db, key: &Key<'_>, event: Event) {
+        let target = self.target(db, key.hash);
+        if let Some(spot) = self.locate(&target, key) {
+            self.take_out(&target, key.bytes, &spot, event);
+        }
+    }
+
     /// Empties a key's slot and frees its block.
     pub(crate) fn take_out(
         &mut self,

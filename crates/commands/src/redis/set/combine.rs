@@ -117,7 +117,8 @@ fn store_result(
         is_first = false;
         let result = combine(ctx, sets, operation);
         if result.is_empty() {
-            guard.remove(db, &target, Event::Del);
+            // Redis does not ask whether it was over.
+            guard.remove_due_too(db, &target, Event::Del);
             return Ok(0);
         }
         let (encoding, bytes) = packed(ctx, &hashed(ctx, &result));
