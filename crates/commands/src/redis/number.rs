@@ -35,9 +35,30 @@ pub fn value(text: &[u8]) -> Value<'_> {
     }
 }
 
-/// A SCAN cursor: what C's `strtoul` accepts, with nothing before and after.
+/// The text as C sees it: up to a NUL.
+pub fn up_to_nul(text: &[u8]) -> &[u8] {
+    text.split(|byte| *byte == 0).next().unwrap_or_default()
+}
+
+/// What C's `atoi` makes of a text, which takes any: the number that it begins with, in 32 bits.
+pub fn leading(text: &[u8]) -> i32 {
+    let text = text.trim_ascii_start();
+    let (negative, text) = match text {
+        [b'-', rest @ ..] => (true, rest),
+        [b'+', rest @ ..] => (false, rest),
+        rest => (false, rest),
+    };
+    let digits = text.iter().take_while(|byte| byte.is_ascii_digit());
+    let number = digits.fold(0i64, |number, digit| {
+        let digit = i64::from(digit - b'0');
+        number.saturating_mul(10).saturating_add(if negative { -digit } else { digit })
+    });
+    number as i32
+}
+
+/// A SCAN cursor: what C's `strtoul` accepts, with nothing before and after but a NUL, which ends a text.
 pub fn cursor(text: &[u8]) -> Option<u64> {
-    let (negative, digits) = match text {
+    let (negative, digits) = match up_to_nul(text) {
         [] => return Some(0),
         [b'-', rest @ ..] => (true, rest),
         [b'+', rest @ ..] => (false, rest),
@@ -66,8 +87,27 @@ mod tests {
         assert_eq!(cursor(b"18446744073709551615"), Some(u64::MAX));
         assert_eq!(cursor(b"-1"), Some(u64::MAX));
         assert_eq!(cursor(b"+5"), Some(5));
-        for text in ["x", " 1", "1 ", "18446744073709551616", "-", "1x"] {
+        assert_eq!([cursor(b"7\0x"), cursor(b"\0")], [Some(7), Some(0)]);
+        for text in ["x", " 1", "1 ", "18446744073709551616", "-", "1x", "-\x005"] {
             assert_eq!(cursor(text.as_bytes()), None, "{text}");
+        }
+    }
+
+    #[test]
+    fn any_text_begins_with_a_number() {
+        for (text, number) in [
+            ("", 0),
+            ("x", 0),
+            ("1x", 1),
+            ("\t +01.5", 1),
+            ("-12\x003", -12),
+            ("- 1", 0),
+            ("4294967297", 1),
+            ("2147483648", i32::MIN),
+            ("99999999999999999999", -1),
+            ("-99999999999999999999", 0),
+        ] {
+            assert_eq!(leading(text.as_bytes()), number, "{text:?}");
         }
     }
 

@@ -6,7 +6,7 @@
 use crate::context::Context;
 pub use crate::redis::bits::{category, flag};
 use crate::redis::error::CommandError;
-use crate::redis::number::parse_i64;
+use crate::redis::number::leading;
 use dolium_engine::Key;
 use dolium_protocol::resp::Args;
 
@@ -183,10 +183,11 @@ impl Keys {
         self.count(args).is_none_or(is_there)
     }
 
-    /// How many keys the request says that it has.
+    /// How many keys the request says that it has, read as loosely as Redis does for COMMAND GETKEYS. The
+    /// commands read it strictly.
     fn count(self, args: &Args<'_>) -> Option<usize> {
         let count = args.get(usize::from(self.first).saturating_sub(1)).filter(|_| self.counted)?;
-        Some(parse_i64(count).map_or(0, |n| n.max(0) as usize))
+        Some(usize::try_from(leading(count)).unwrap_or(0))
     }
 
     /// Argument numbers that keys can have among `argc` arguments.

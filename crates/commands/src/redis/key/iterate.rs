@@ -4,7 +4,7 @@ use crate::context::Context;
 use crate::limits::{KEYS_STEP, SCAN_COUNT_DEFAULT};
 use crate::redis::error::CommandError;
 use crate::redis::glob::{self, Case};
-use crate::redis::number::{cursor, integer};
+use crate::redis::number::{cursor, integer, up_to_nul};
 use crate::redis::row::{Call, Outcome};
 use dolium_protocol::number::Decimal;
 use dolium_protocol::resp::Args;
@@ -71,7 +71,7 @@ impl<'a> ScanOptions<'a> {
                 // A lone star leaves nothing out: no need to compare.
                 options.pattern = (value != b"*").then_some(value);
             } else if word.eq_ignore_ascii_case(b"TYPE") && from == SCAN_OPTIONS {
-                options.kind = Some(value);
+                options.kind = Some(up_to_nul(value));
             } else {
                 return Err(CommandError::Syntax);
             }
