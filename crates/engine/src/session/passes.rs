@@ -171,7 +171,7 @@ impl Session {
         true
     }
 
-    /// Counts reads that [`Session::get_framed`] has answered.
+    /// Counts reads that [`Session::get_framed`] has answered, or looks at keys that were there.
     #[inline(always)]
     pub fn count_hits(&self, hits: u64) {
         self.count(Counter::Hits, hits);

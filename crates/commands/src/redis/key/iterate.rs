@@ -86,14 +86,19 @@ pub fn scan(ctx: &mut Context<'_>, call: &Call<'_>) -> Outcome {
     let cursor = cursor(call.args.arg(1)).ok_or(invalid)?;
     let options = ScanOptions::parse(&call.args, SCAN_OPTIONS)?;
     let mut names: Vec<Vec<u8>> = Vec::new();
+    let mut looked_at = 0;
     let next = ctx.session.scan(ctx.db(), cursor, options.count, ctx.now, |name, found| {
+        if !options.pattern.is_none_or(|p| glob::matches(p, name, Case::Sensitive)) {
+            return;
+        }
+        // Redis looks each key up to see its type, and counts a hit.
+        looked_at += u64::from(options.kind.is_some());
         let named = |kind: &[u8]| kind.eq_ignore_ascii_case(found.kind.name().as_bytes());
-        if options.pattern.is_none_or(|p| glob::matches(p, name, Case::Sensitive))
-            && options.kind.is_none_or(named)
-        {
+        if options.kind.is_none_or(named) {
             names.push(name.to_vec());
         }
     });
+    ctx.session.count_hits(looked_at);
     let mut reply = ctx.reply();
     reply.array(2);
     reply.bulk(Decimal::unsigned(next).as_bytes());
