@@ -1,10 +1,11 @@
 //! The command page, `docs/commands.md`, made from the rows.
 
 use crate::redis::row::{Group, Row};
+use crate::redis::server::syntax::readable;
 use crate::redis::table;
 use std::fmt::Write;
 
-const GROUPS: [(Group, &str); 9] = [
+const GROUPS: [(Group, &str); 10] = [
     (Group::String, "Strings"),
     (Group::Bitmap, "Bits of strings"),
     (Group::List, "Lists"),
@@ -13,6 +14,7 @@ const GROUPS: [(Group, &str); 9] = [
     (Group::Connection, "Connection"),
     (Group::Transactions, "Transactions"),
     (Group::PubSub, "Publish and subscribe"),
+    (Group::Scripting, "Functions"),
     (Group::Server, "Server"),
 ];
 
@@ -66,7 +68,7 @@ fn write_row(page: &mut String, row: &Row) {
 fn arguments(row: &Row) -> String {
     match row.syntax {
         "" => String::new(),
-        syntax => format!("`{}`", syntax.replace('|', "\\|")),
+        syntax => format!("`{}`", readable(syntax).replace('|', "\\|")),
     }
 }
 

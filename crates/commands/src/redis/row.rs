@@ -215,6 +215,7 @@ pub enum Group {
     Server,
     Transactions,
     PubSub,
+    Scripting,
 }
 
 impl Group {
@@ -230,6 +231,7 @@ impl Group {
             Group::Server => "server",
             Group::Transactions => "transactions",
             Group::PubSub => "pubsub",
+            Group::Scripting => "scripting",
         }
     }
 }

@@ -12,4 +12,4 @@ pub mod lolwut;
 pub mod memory;
 pub mod misuse;
 pub mod slowlog;
-mod syntax;
+pub(in crate::redis) mod syntax;

@@ -12,6 +12,8 @@
 //!   key [key ...]           once or more often
 //!   key value [key value ...]
 //!   (...) [...]             the same, of what is too long to be said twice
+//!   increment{double}       a value of another type than its name says elsewhere
+//!   pattern{block}          one that Redis calls a block, though it has no other part
 //! ```
 
 use std::iter::Peekable;
@@ -65,10 +67,10 @@ impl Kind {
         match name {
             "key" | "key1" | "key2" | "newkey" | "source" | "destination" => Kind::Key,
             "pattern" => Kind::Pattern,
-            "decimal" | "timeout" => Kind::Double,
+            "timeout" => Kind::Double,
             "unix-time-seconds" | "unix-time-milliseconds" => Kind::UnixTime,
-            "bit" | "client-id" | "count" | "cursor" | "db" | "decrement" | "destination-db"
-            | "end" | "flags" | "increment" | "index" | "index1" | "index2" | "len" | "limit"
+            "client-id" | "count" | "cursor" | "db" | "decrement" | "destination-db" | "end"
+            | "flags" | "increment" | "index" | "index1" | "index2" | "len" | "limit"
             | "milliseconds" | "num-matches" | "numkeys" | "offset" | "protover" | "rank"
             | "seconds" | "start" | "stop" | "unique" | "version" => Kind::Integer,
             _ => Kind::String,
@@ -82,8 +84,18 @@ impl<'a> Argument<'a> {
         Argument { name, kind, token: None, optional: false, multiple: false, parts }
     }
 
-    fn value(name: &str) -> Self {
-        Argument::new(name.to_owned(), Kind::of(name))
+    fn value(word: &str) -> Self {
+        let (name, kind) = word.split_once('{').unwrap_or((word, ""));
+        let kind = match kind {
+            "double}" => Kind::Double,
+            "integer}" => Kind::Integer,
+            "block}" => {
+                let parts = vec![Argument::value(name)];
+                return Argument { parts, ..Argument::new(name.to_owned(), Kind::Block) };
+            }
+            _ => Kind::of(name),
+        };
+        Argument::new(name.to_owned(), kind)
     }
 
     /// One argument of several, or the only one itself.
@@ -114,6 +126,12 @@ fn name_of_parts(joined: &str) -> &str {
         _ if joined.starts_with("protover_") => "arguments",
         _ => joined,
     }
+}
+
+/// The line without the types, which are not for people.
+pub fn readable(syntax: &str) -> String {
+    let untyped = |part: &str| part.split_once('}').map_or(part, |(_, rest)| rest).to_owned();
+    syntax.split('{').map(untyped).collect()
 }
 
 /// The arguments of a line; `None` if it cannot be read, which a test rules out for every row.

@@ -156,7 +156,7 @@ pub(super) const ROWS: &[Row] = &[
         flag::ADMIN | flag::NOSCRIPT | flag::LOADING | flag::STALE,
         client::pause,
     )
-    .syntax("milliseconds [WRITE|ALL]")
+    .syntax("timeout{integer} [WRITE|ALL]")
     .categories(category::CONNECTION)
     .about(
         Group::Connection,

@@ -36,7 +36,7 @@ pub(super) const ROWS: &[Row] = &[
         flag::PUBSUB | flag::NOSCRIPT | flag::LOADING | flag::STALE | flag::IN_SUBSCRIBED,
         subscribe::psubscribe,
     )
-    .syntax("pattern [pattern ...]")
+    .syntax("pattern{block} [pattern{block} ...]")
     .about(
         Group::PubSub,
         "2.0.0",

@@ -76,7 +76,7 @@ pub(super) const ROWS: &[Row] = &[
         "The configuration of the running server.",
     ),
     row("config|get", -3, flag::ADMIN | flag::NOSCRIPT | flag::LOADING | flag::STALE, config::get)
-        .syntax("parameter [parameter ...]")
+        .syntax("parameter{block} [parameter{block} ...]")
         .about(
             Group::Server,
             "2.0.0",
@@ -132,7 +132,7 @@ pub(super) const ROWS: &[Row] = &[
         .tips(&["request_policy:all_shards", "response_policy:all_succeeded"])
         .about(Group::Server, "1.0.0", "O(1)", "Deletes every key of the database."),
     row("function", -2, flag::CONTAINER, container).about(
-        Group::Server,
+        Group::Scripting,
         "7.0.0",
         "Depends on the subcommand",
         "Functions, of which there can be none yet.",
@@ -140,9 +140,9 @@ pub(super) const ROWS: &[Row] = &[
     row("function|flush", -2, flag::WRITE | flag::NOSCRIPT, function::flush)
         .syntax("[ASYNC|SYNC]")
         .tips(&["request_policy:all_shards", "response_policy:all_succeeded"])
-        .about(Group::Server, "7.0.0", "O(1)", "Deletes all functions."),
+        .about(Group::Scripting, "7.0.0", "O(1)", "Deletes all functions."),
     row("function|help", 2, flag::LOADING | flag::STALE, function::help).about(
-        Group::Server,
+        Group::Scripting,
         "7.0.0",
         "O(1)",
         "The subcommands of FUNCTION.",

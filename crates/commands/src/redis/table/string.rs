@@ -135,7 +135,7 @@ pub(super) const ROWS: &[Row] = &[
         .categories(category::STRING)
         .about(Group::String, "1.0.0", "O(1)", "Subtracts from the integer at a key."),
     row("incrbyfloat", 3, flag::WRITE | flag::DENYOOM | flag::FAST, count::incrbyfloat)
-        .syntax("key decimal")
+        .syntax("key increment{double}")
         .keys(1, 1, 1, &[&["RW", "access", "update"]])
         .categories(category::STRING)
         .about(Group::String, "2.6.0", "O(1)", "Adds to the decimal number at a key."),
@@ -171,7 +171,7 @@ pub(super) const ROWS: &[Row] = &[
             "Overwrites a part of the string at a key.",
         ),
     row("setbit", 4, flag::WRITE | flag::DENYOOM, bit::setbit)
-        .syntax("key offset bit")
+        .syntax("key offset value{integer}")
         .keys(1, 1, 1, &[&["RW", "access", "update"]])
         .categories(category::BITMAP)
         .about(

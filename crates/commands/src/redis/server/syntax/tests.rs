@@ -1,6 +1,6 @@
 //! Every row's line is read, agrees with what else the row says, and is shown as it was written.
 
-use super::{Argument, Kind, parse};
+use super::{Argument, Kind, parse, readable};
 use crate::redis::row::Row;
 use crate::redis::table;
 
@@ -96,7 +96,7 @@ fn redis_cli_shows_what_the_line_says() {
         if row.syntax.contains("[...]") {
             continue;
         }
-        let plain = row.syntax.replace(['(', ')'], "");
+        let plain = readable(row.syntax).replace(['(', ')'], "");
         assert_eq!(shown(&arguments(row), " "), plain, "{}", row.name);
     }
 }
@@ -149,6 +149,23 @@ fn arguments_of_several_parts_are_called_as_in_redis() {
     let hello = arguments(table::find(b"hello").unwrap());
     let login = &hello[0].parts[1];
     assert_eq!((login.name.as_str(), login.token), ("username_password", Some("AUTH")));
+}
+
+/// One name was of one type: three arguments had other names than Redis' for it.
+#[test]
+fn a_type_is_said_where_the_name_has_another() {
+    let pause = arguments(table::find_full(b"client|pause").expect("a row"));
+    assert_eq!((pause[0].name.as_str(), pause[0].kind), ("timeout", Kind::Integer));
+    let add = arguments(table::find(b"incrbyfloat").expect("a row"));
+    assert_eq!((add[1].name.as_str(), add[1].kind), ("increment", Kind::Double));
+    let set = arguments(table::find(b"setbit").expect("a row"));
+    assert_eq!((set[2].name.as_str(), set[2].kind), ("value", Kind::Integer));
+    let [patterns] = &arguments(table::find(b"psubscribe").expect("a row"))[..] else {
+        panic!("one argument");
+    };
+    assert_eq!((patterns.name.as_str(), patterns.kind), ("pattern", Kind::Block));
+    assert_eq!((patterns.multiple, patterns.parts[0].kind), (true, Kind::Pattern));
+    assert_eq!(readable("a{double} [b{block} [b{block} ...]] c"), "a [b [b ...]] c");
 }
 
 #[test]
