@@ -11,7 +11,7 @@ use crate::notify::Notifier;
 use crate::pause::Pause;
 use crate::pubsub::PubSub;
 use crate::slowlog::{LatencyMonitor, SlowLog};
-use crate::statistics::{Statistics, may_write};
+use crate::statistics::Statistics;
 use crate::tls::Tls;
 use crate::waiting::WaitingClients;
 use dolium_commands::connection::ClientState;
@@ -205,8 +205,6 @@ impl Server {
         let Executed { row, args, ns, error } = *command;
         let counters = &self.statistics.threads[thread];
         counters.commands.add(1);
-        let sort = if may_write(row) { &counters.writes } else { &counters.reads };
-        sort.add(1);
         let of_row = &counters.rows[usize::from(row.id)];
         of_row.calls.add(1);
         of_row.time(ns, 1);

@@ -74,8 +74,9 @@ pub struct ThreadCounters {
     pub rejected_connections: Counter,
     pub bytes_in: Counter,
     pub bytes_out: Counter,
-    pub reads: Counter,
-    pub writes: Counter,
+    /// How often something came, and something was sent.
+    pub receives: Counter,
+    pub sends: Counter,
     pub errors: Counter,
     /// How often a connection became one that is received from without being asked after.
     pub found_busy: Counter,
@@ -92,8 +93,8 @@ impl Default for ThreadCounters {
             rejected_connections: Counter::default(),
             bytes_in: Counter::default(),
             bytes_out: Counter::default(),
-            reads: Counter::default(),
-            writes: Counter::default(),
+            receives: Counter::default(),
+            sends: Counter::default(),
             errors: Counter::default(),
             found_busy: Counter::default(),
             tally: Tally::default(),
@@ -190,8 +191,8 @@ impl Statistics {
                 &t.rejected_connections,
                 &t.bytes_in,
                 &t.bytes_out,
-                &t.reads,
-                &t.writes,
+                &t.receives,
+                &t.sends,
                 &t.errors,
                 &t.found_busy,
             ] {

@@ -170,9 +170,13 @@ fn each_of_a_row_is_counted() {
     assert_eq!(count(&mut client, "commandstats", "cmdstat_get:calls="), 300);
     assert_eq!(count(&mut client, "stats", "keyspace_hits:"), 200);
     assert_eq!(count(&mut client, "stats", "keyspace_misses:"), 100);
-    assert_eq!(count(&mut client, "stats", "total_reads_processed:"), 300);
-    // And RESETSTAT itself, and four requests for INFO.
-    assert_eq!(count(&mut client, "stats", "total_commands_processed:"), 300 + 5);
+    // One that comes, or goes, at a time, as in Redis: pipelines take few. What counted commands told nothing.
+    let receipts = count(&mut client, "stats", "total_reads_processed:");
+    assert!((4..50).contains(&receipts), "{receipts}");
+    let sends = count(&mut client, "stats", "total_writes_processed:");
+    assert!((5..50).contains(&sends), "{sends}");
+    // And RESETSTAT itself, and five requests for INFO.
+    assert_eq!(count(&mut client, "stats", "total_commands_processed:"), 300 + 6);
 }
 
 /// What is answered is sent as it grows, and who does not read is held in the midst of a row.
@@ -247,8 +251,6 @@ fn sets_in_a_row_store_what_single_ones_do() {
     client.ask(&row.repeat(20), &answers.repeat(20));
     let expected = 20 * pairs.len() as u64;
     assert_eq!(count(&mut client, "commandstats", "cmdstat_set:calls="), expected);
-    // And RESETSTAT and INFO, which are not known not to write.
-    assert_eq!(count(&mut client, "stats", "total_writes_processed:"), expected + 2);
 }
 
 #[test]

@@ -380,11 +380,6 @@ fn every_reader_of_a_number_reads_the_same() {
     same("commands, by INFO", before_info, &[info["total_commands_processed"]]);
     same("commands, by /metrics", before_metrics, &[metrics["dolium_commands_total"]]);
     same("commands, attached", all, &[server(&attached, "commands")]);
-    same(
-        "reads and writes",
-        before_info,
-        &[info["total_reads_processed"] + info["total_writes_processed"]],
-    );
     same("bytes in, by stats", after_stats, &[stats["bytes_read"]]);
     same("bytes in, by INFO", after_info, &[info["total_net_input_bytes"]]);
     same("bytes in, by /metrics", after_metrics, &[metrics["dolium_received_bytes_total"]]);

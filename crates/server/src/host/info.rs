@@ -213,8 +213,8 @@ fn stats(server: &Server, out: &mut String) {
         "unexpected_error_replies" => 0,
         "total_error_replies" => statistics.sum(|t| &t.errors),
         "dump_payload_sanitizations" => 0,
-        "total_reads_processed" => statistics.sum(|t| &t.reads),
-        "total_writes_processed" => statistics.sum(|t| &t.writes),
+        "total_reads_processed" => statistics.sum(|t| &t.receives),
+        "total_writes_processed" => statistics.sum(|t| &t.sends),
         // No thread reads or writes for another one.
         "io_threaded_reads_processed" => 0,
         "io_threaded_writes_processed" => 0,

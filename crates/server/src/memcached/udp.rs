@@ -66,6 +66,7 @@ impl Datagrams {
         for _ in 0..REQUESTS_A_TURN {
             let Ok((len, from)) = socket.recv_from(&mut self.request) else { break };
             counters.bytes_in.add(len as u64);
+            counters.receives.add(1);
             let Some((header, body)) = self.request[..len].split_at_checked(HEADER_BYTES) else {
                 continue;
             };
@@ -81,6 +82,7 @@ impl Datagrams {
                 self.out.extend_from_slice(REPLY_TOO_LONG);
             }
             counters.bytes_out.add(self.out.len() as u64);
+            counters.sends.add(1);
             reply(socket, from, id, &self.out);
             if self.out.capacity() > HOT_OUTPUT_KEPT {
                 self.out = Vec::new();
@@ -161,12 +163,8 @@ fn serve(
 /// Counts a request as the reactor counts one, and tells who waits for changes.
 fn count(server: &Server, counters: &ThreadCounters, is_write: bool) {
     counters.commands.add(1);
-    match is_write {
-        true => {
-            counters.writes.add(1);
-            server.announce_changes();
-        }
-        false => counters.reads.add(1),
+    if is_write {
+        server.announce_changes();
     }
 }
 

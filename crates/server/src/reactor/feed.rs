@@ -34,6 +34,7 @@ impl Reactor {
             }
         }
         self.counters.bytes_out.add(piece.len() as u64);
+        self.counters.sends.add(1);
         let is_over = connection.is_closing();
         match connection.send(&mut piece) {
             Sent::All if is_over => self.after_output(token),

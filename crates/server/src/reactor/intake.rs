@@ -85,6 +85,7 @@ impl Reactor {
             let n = note_receipt(connection, result, room_end - end);
             if n > 0 {
                 connection.last_ms = self.now;
+                self.counters.receives.add(1);
                 self.rounds.receipts += 1;
                 if connection.habit.note_turn(&self.rounds) {
                     self.rounds.joining.push(token);
@@ -143,6 +144,7 @@ impl Reactor {
         }
         if received > 0 {
             connection.last_ms = self.now;
+            self.counters.receives.add(1);
         }
         connection.moved += received;
         self.counters.bytes_in.add(received as u64);

@@ -82,6 +82,7 @@ impl Reactor {
         message.write(connection.client.resp, &mut self.out);
         let counters = &self.counters;
         counters.bytes_out.add(self.out.len() as u64);
+        counters.sends.add(1);
         match connection.send(&mut self.out) {
             // It was held for what has been sent with this, and its descriptor has no more to say.
             Sent::All if connection.hold == Hold::Output => self.resume_output(token),

@@ -94,6 +94,7 @@ impl Reactor {
         }
         if received > 0 {
             connection.last_ms = self.now;
+            self.counters.receives.add(1);
         }
         connection.moved += received;
         self.counters.bytes_in.add(received as u64);

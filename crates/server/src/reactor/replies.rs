@@ -73,6 +73,7 @@ impl Connection {
         self.card.touch(&self.client, now);
         if self.closing != Closing::Now {
             counters.bytes_out.add(reply.len() as u64);
+            counters.sends.add(1);
             self.moved += reply.len();
             match self.transport.send(reply) {
                 Ok(sent) if sent == reply.len() => {}

@@ -22,6 +22,7 @@ impl Connection {
         self.card.touch(&self.client, now);
         if self.closing != Closing::Now && !out.is_empty() {
             counters.bytes_out.add(out.len() as u64);
+            counters.sends.add(1);
             self.moved += out.len();
             if self.send(out) == Sent::Gone {
                 self.closing = Closing::Now;
@@ -115,6 +116,7 @@ impl Reactor {
         let sent = unsent.saturating_sub(connection.unsent());
         if sent > 0 {
             connection.last_ms = self.now;
+            self.counters.sends.add(1);
         }
         connection.moved += sent;
         self.resumed += sent as u64;
@@ -145,6 +147,8 @@ impl Reactor {
     pub(super) fn count_buffers(&mut self, token: Token) {
         let Some(connection) = self.slab.get(token) else { return };
         connection.give_back_answered(&self.server.buffers);
+        let queued = connection.input.len() + connection.transport.stored();
+        connection.card.query_bytes.store(queued as u64, Relaxed);
         let bytes = connection.buffer_bytes();
         if bytes == connection.counted {
             return;
@@ -154,8 +158,6 @@ impl Reactor {
         connection.counted = bytes;
         let card = &connection.card;
         card.buffer_bytes.store(bytes, Relaxed);
-        let queued = connection.input.len() + connection.transport.stored();
-        card.query_bytes.store(queued as u64, Relaxed);
         let free = connection.input.capacity() - connection.input.len();
         card.query_free.store(free as u64, Relaxed);
         let budget = self.server.config.live.client_buffers_max.load(Relaxed);

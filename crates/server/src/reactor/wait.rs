@@ -66,6 +66,7 @@ impl Reactor {
         }
         if read > 0 {
             connection.last_ms = self.now;
+            self.counters.receives.add(1);
             // They count as input when they are received; what is long is so now.
             self.resumed += read as u64;
         }
@@ -146,6 +147,7 @@ impl Reactor {
         }
         let counters = &self.counters;
         counters.bytes_out.add(reply.len() as u64);
+        counters.sends.add(1);
         match connection.send(&mut reply) {
             Sent::All => {}
             Sent::Partly => self.after_output(token),

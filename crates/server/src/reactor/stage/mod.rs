@@ -165,10 +165,7 @@ impl Stage<'_> {
         self.counters.rows[row.id as usize].calls.add(1);
         if traits & row_trait::MAY_WRITE != 0 {
             self.wrote = true;
-            self.counters.writes.add(1);
             self.serve_waiting();
-        } else {
-            self.counters.reads.add(1);
         }
         if traits & row_trait::DESCRIBES != 0 || connection.client.gate != 0 {
             connection.card.describe(&connection.client);
@@ -302,12 +299,7 @@ impl Stage<'_> {
     }
 
     fn finish(&mut self, connection: &mut Connection, flow: Flow, is_write: bool) {
-        if is_write {
-            self.wrote = true;
-            self.counters.writes.add(1);
-        } else {
-            self.counters.reads.add(1);
-        }
+        self.wrote |= is_write;
         if flow == Flow::Close {
             connection.closing = Closing::AfterOutput;
         }

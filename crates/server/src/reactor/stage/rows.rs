@@ -37,7 +37,6 @@ impl Stage<'_> {
             rows::get_plain(one.session, one.fetch, one.place, key, one.out)
         });
         if answered > 0 {
-            self.counters.reads.add(answered);
             self.session.count_hits(answered);
         }
     }
@@ -51,7 +50,6 @@ impl Stage<'_> {
             rows::set_plain(one.session, one.fetch, one.place, item, has_room, one.out)
         });
         if answered > 0 {
-            self.counters.writes.add(answered);
             self.wrote = true;
             self.serve_waiting();
         }

@@ -55,6 +55,7 @@ impl Stage<'_> {
         };
         let moved = bytes - dropped.map_or(0, |dropped| dropped.bytes);
         self.counters.bytes_out.add(moved as u64);
+        self.counters.sends.add(1);
         connection.moved += moved;
         self.loans.clear();
         connection.give_back_answered(&self.server.buffers);
