@@ -137,3 +137,16 @@ fn who_sends_more_than_it_may_while_it_waits_is_closed() {
     let stats = String::from_utf8(stats).unwrap();
     assert!(stats.contains("client_query_buffer_limit_disconnections:1\r\n"), "{stats}");
 }
+
+/// What came in one piece with the request that waits was neither shown nor counted as memory.
+#[test]
+fn what_came_with_the_request_that_waits_is_counted() {
+    let house = House::open(&["threads 1"]);
+    let mut client = house.client();
+    let mut other = house.client();
+    client.send(format!("BLPOP k 0\r\n{}", "PING\r\n".repeat(1000)).as_bytes());
+    until(|| who_waits(&mut other).is_some(), "nobody waits");
+    let line = who_waits(&mut other).unwrap();
+    assert_eq!(field(&line, "qbuf"), 6000, "{line}");
+    assert!(field(&line, "tot-mem") >= 6000, "{line}");
+}

@@ -179,7 +179,8 @@ impl Reactor {
         drop(stage);
         self.wrote |= wrote;
         self.kept += kept;
-        if !connection.held.is_empty() {
+        let holds = !connection.held.is_empty();
+        if holds {
             connection.restore_held();
         }
         let waits = connection.hold == Hold::Wait;
@@ -197,6 +198,10 @@ impl Reactor {
             if let (Some(stopwatch), Some(ns)) = (stopwatch, &mut self.sending_ns) {
                 *ns += stopwatch.ns();
             }
+        }
+        if holds {
+            // Of who waits nothing else would, and what is held takes memory.
+            self.count_buffers(run[0].token);
         }
         // Once: where the batch was full at the request that waits, the end comes with the next.
         if has_end && waits {
