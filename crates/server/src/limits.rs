@@ -154,6 +154,9 @@ pub const ATTACH_STOP_LOOK_MS: i64 = 100;
 pub const CENSUS_AT_ONCE: u64 = 200_000;
 /// Between two censuses in the background.
 pub const CENSUS_EVERY_MS: u64 = 10_000;
+/// Subscribers are told of the changes that a transaction has made so far after so many of its commands: the ring
+/// has room for those of commands with hundreds of keys each.
+pub const EXECUTED_BETWEEN_ANNOUNCEMENTS: u64 = 256;
 /// The change stream's ring; committed when somebody reads it.
 pub const JOURNAL_BYTES: u64 = 16 << 20;
 /// Made free beside it, where it has to be: what others take before it is committed.

@@ -71,7 +71,18 @@ impl Notifier {
 
     /// Publishes every change there is. Holding the lock meanwhile keeps the journal's order.
     pub fn drain(&self, publish: &mut dyn FnMut(&[u8], &[u8])) {
-        let mut held = self.lock();
+        Self::drain_held(self.lock(), publish);
+    }
+
+    /// The same for who holds locks of the store, and must not wait: whoever has the lock may be waiting for
+    /// those.
+    pub fn drain_if_free(&self, publish: &mut dyn FnMut(&[u8], &[u8])) {
+        if let Ok(held) = self.state.try_lock() {
+            Self::drain_held(held, publish);
+        }
+    }
+
+    fn drain_held(mut held: MutexGuard<'_, State>, publish: &mut dyn FnMut(&[u8], &[u8])) {
         let State { classes, reader, unnamed } = &mut *held;
         let Some(reader) = reader else { return };
         loop {

@@ -4,7 +4,7 @@ use crate::budget::BufferBudget;
 use crate::clients::Clients;
 use crate::clock::{self, Stopwatch};
 use crate::config::{Config, caveats};
-use crate::limits::{JOURNAL_BYTES, JOURNAL_SLACK_BYTES};
+use crate::limits::{EXECUTED_BETWEEN_ANNOUNCEMENTS, JOURNAL_BYTES, JOURNAL_SLACK_BYTES};
 use crate::mailbox::{Mail, Mailbox};
 use crate::memcached::Memcached;
 use crate::notify::Notifier;
@@ -142,6 +142,15 @@ impl Server {
         }
     }
 
+    /// In the midst of a transaction, whose changes may be more than the ring holds.
+    fn announce_some_changes(&self) {
+        if self.notifier.is_on() {
+            self.notifier.drain_if_free(&mut |channel, payload| {
+                self.pubsub.publish(&self.posts, channel, payload);
+            });
+        }
+    }
+
     /// Drives out as much as keyspace notifications take, if they are asked for and there was no memory.
     /// A ring is no block that could take the place of items: the memory must go back to the system
     /// first, as after `maxmemory` was lowered, which it is meanwhile.
@@ -205,6 +214,9 @@ impl Server {
         let Executed { row, args, ns, error } = *command;
         let counters = &self.statistics.threads[thread];
         counters.commands.add(1);
+        if counters.commands.get().is_multiple_of(EXECUTED_BETWEEN_ANNOUNCEMENTS) {
+            self.announce_some_changes();
+        }
         let of_row = &counters.rows[usize::from(row.id)];
         of_row.calls.add(1);
         of_row.time(ns, 1);

@@ -56,3 +56,33 @@ fn changes_of_large_values_are_told() {
         listener.expect(&message("set", &format!("k{n}")));
     }
 }
+
+/// More changes in one transaction than the ring holds: they were told of when it was over, and all were lost.
+#[test]
+fn every_change_of_a_long_transaction_is_told() {
+    const CHANGES: usize = 500_000;
+    let house = House::open(&["maxmemory 600mb", "notify-keyspace-events E$", "threads 2"]);
+    let mut listener = house.client();
+    let channel = "__keyevent@0__:set";
+    let subscribed = format!("*3\r\n$9\r\nsubscribe\r\n${}\r\n{channel}\r\n:1\r\n", channel.len());
+    listener.ask(&format!("SUBSCRIBE {channel}\r\n"), &subscribed);
+    let told = std::thread::spawn(move || {
+        for n in 0..CHANGES {
+            listener.expect(&message("set", &format!("key:{n:012}")));
+        }
+    });
+    let mut client = house.client();
+    client.ask("MULTI\r\n", "+OK\r\n");
+    for some in (0..CHANGES).collect::<Vec<_>>().chunks(1000) {
+        let sets: String = some.iter().map(|n| format!("SET key:{n:012} v\r\n")).collect();
+        client.ask(&sets, &"+QUEUED\r\n".repeat(some.len()));
+    }
+    // Housekeeping, which announces as well, waits for the transaction's locks where keys are over.
+    let mut other = house.client();
+    for n in 0..500 {
+        let request = format!("RPUSH over:{n} v\r\nPEXPIRE over:{n} {}\r\n", 1 + n);
+        other.ask(&request, ":1\r\n:1\r\n");
+    }
+    client.ask("EXEC\r\n", &format!("*{CHANGES}\r\n{}", "+OK\r\n".repeat(CHANGES)));
+    told.join().expect("each is told, in its order");
+}
