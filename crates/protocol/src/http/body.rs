@@ -161,8 +161,11 @@ fn chunk_line(input: &[u8], offset: usize) -> Result<Option<(usize, usize)>, Htt
     let line = &rest[..rest.len().min(HTTP_CHUNK_LINE_BYTES_MAX)];
     match httparse::parse_chunk_size(line) {
         Ok(httparse::Status::Complete((start, len))) => {
-            // The reader also takes an empty size for 0; a chunk must state its own.
-            if !line[0].is_ascii_hexdigit() {
+            // The reader also takes an empty size for 0, where a chunk must state its own; and any byte in an
+            // extension, where to a proxy in front that ends lines at a bare line feed the content begins.
+            let is_strange = |byte: &u8| byte.is_ascii_control() && *byte != b'\t';
+            let text = &line[..start.saturating_sub(b"\r\n".len())];
+            if !line[0].is_ascii_hexdigit() || text.iter().any(is_strange) {
                 return Err(HttpError::BadChunk);
             }
             let len = usize::try_from(len).map_err(|_| HttpError::BodyTooLarge)?;
@@ -191,6 +194,19 @@ mod tests {
         let line = format!("400;chunk-signature={}\r\n", "f".repeat(64));
         let signed = [line.as_bytes(), &[b'x'; 1024], b"\r\n"].concat().repeat(1000);
         assert_eq!(end_of(&[&signed[..], b"0\r\n\r\n"].concat()), Ok(1_024_000));
+    }
+
+    /// What stood behind a line feed within an extension was skipped. A proxy that ends the line there takes it
+    /// for content, and one's content is the other's next request.
+    #[test]
+    fn an_extension_holds_no_line_of_its_own() {
+        for extension in ["a\nb", "\n", "a\n\r\n1;b", "a=\"\n\"", "a\rb", "a\0b"] {
+            let encoded = format!("1;{extension}\r\nx\r\n0\r\n\r\n");
+            assert_eq!(end_of(encoded.as_bytes()), Err(HttpError::BadChunk), "{extension:?}");
+            let encoded = format!("1\r\nx\r\n0;{extension}\r\n\r\n");
+            assert_eq!(end_of(encoded.as_bytes()), Err(HttpError::BadChunk), "{extension:?}");
+        }
+        assert_eq!(end_of(b"1;a=\"b\tc\" ; \xe4\r\nx\r\n0;d\r\n\r\n"), Ok(1));
     }
 
     /// A megabyte of extensions stood in memory for a body of a few bytes, and of trailers any number.
