@@ -120,6 +120,28 @@ fn a_reply_that_no_datagrams_can_carry_is_not_built() {
     assert_eq!(reply(&socket, 1), b"MN\r\n");
 }
 
+/// A thread answered sixteen datagrams before it looked at its connections, however long their replies were:
+/// forty of 1,200 bytes a second held everybody up for seconds.
+#[test]
+fn who_is_connected_waits_for_one_long_reply_to_a_datagram() {
+    const LEN: usize = 1_000_000;
+    let (house, socket) = with_udp(setup());
+    let client = &mut house.client_of(Door::Memcached);
+    client.ask(&format!("set k 0 0 {LEN}\r\n{}\r\n", "v".repeat(LEN)), "STORED\r\n");
+    client.ask("set served 0 0 1\r\n0\r\n", "STORED\r\n");
+    // Each takes some milliseconds, and all of them are there before the first has been answered.
+    let long = format!("incr served 1\r\nget{}\r\n", " k".repeat(30));
+    for id in 0..16 {
+        socket.send(&datagram(id, 0, 1, long.as_bytes())).unwrap();
+    }
+    client.send(b"get served\r\n");
+    client.expect("VALUE served 0 ");
+    let rest = String::from_utf8(client.take(4)).expect("text");
+    let served = rest.split("\r\n").nth(1).unwrap_or_default();
+    assert!(rest.starts_with("1\r\n"), "{rest:?}: more than nine were served before");
+    assert!(served < "8", "{served} were served before");
+}
+
 #[test]
 fn changes_by_datagrams_are_announced() {
     let (house, socket) = with_udp(setup());

@@ -7,11 +7,11 @@
 //! Off unless `-U` asks for it. A request is one datagram; a reply is as many as it takes, 1,400
 //! bytes each, as Memcached's: a datagram with a forged sender draws no more than it would there.
 //! Every thread that serves connections serves datagrams, too, a few at a time between two looks at
-//! its connections: a flood takes its share of a loop and no more.
+//! its connections, and of long replies one: a flood takes its share of a loop and no more.
 
 use super::writes;
 use crate::clock;
-use crate::limits::{HOT_OUTPUT_KEPT, MEMCACHE_DB};
+use crate::limits::{HOT_OUTPUT_KEPT, LONG_TURNS_BYTES, MEMCACHE_DB};
 use crate::server::Server;
 use crate::statistics::ThreadCounters;
 use dolium_commands::context::Flow;
@@ -54,7 +54,8 @@ impl Datagrams {
         &self.sockets
     }
 
-    /// Serves what has come to one of the sockets, so many datagrams at most.
+    /// Serves what has come to one of the sockets: so many datagrams at most, and none behind replies that were
+    /// long together. One of a kilobyte may ask for as much as sixty thousand carry.
     pub fn turn(
         &mut self,
         number: usize,
@@ -63,6 +64,7 @@ impl Datagrams {
         counters: &ThreadCounters,
     ) {
         let Some(socket) = self.sockets.get(number) else { return };
+        let mut sent = 0;
         for _ in 0..REQUESTS_A_TURN {
             let Ok((len, from)) = socket.recv_from(&mut self.request) else { break };
             counters.bytes_in.add(len as u64);
@@ -81,11 +83,15 @@ impl Datagrams {
                 self.out.clear();
                 self.out.extend_from_slice(REPLY_TOO_LONG);
             }
+            sent += self.out.len() as u64;
             counters.bytes_out.add(self.out.len() as u64);
             counters.sends.add(1);
             reply(socket, from, id, &self.out);
             if self.out.capacity() > HOT_OUTPUT_KEPT {
                 self.out = Vec::new();
+            }
+            if sent >= LONG_TURNS_BYTES {
+                break;
             }
         }
     }
