@@ -5,7 +5,8 @@
 //!   | request id | number of this | of how many   | reserved | request or part of the reply
 //! ```
 //! Off unless `-U` asks for it. A request is one datagram; a reply is as many as it takes, 1,400
-//! bytes each, as Memcached's: a datagram with a forged sender draws no more than it would there.
+//! bytes each, as Memcached's, and no more than [`longest_reply`]: a datagram with a forged sender draws less
+//! than it would there.
 //! Every thread that serves connections serves datagrams, too, a few at a time between two looks at
 //! its connections, and of long replies one: a flood takes its share of a loop and no more.
 
@@ -31,8 +32,12 @@ const REQUEST_BYTES_MAX: usize = 65_536;
 const REPLY_DATAGRAMS_MAX: usize = 65_535;
 /// Datagrams that one socket gives before others, and connections, are looked at.
 const REQUESTS_A_TURN: usize = 16;
-/// Longest reply to one datagram.
+/// Longest reply that can be numbered.
 const REPLY_BYTES_MAX: usize = REPLY_DATAGRAMS_MAX * (REPLY_BYTES - HEADER_BYTES);
+/// As long a reply may be in any case: more in one burst than receivers' sockets hold, unless they ask for it.
+const REPLY_BYTES_FREE: usize = 4 << 20;
+/// What stands around the longest value in its reply, at most: its line, and the end.
+const LINES_BYTES: usize = 1024;
 const MULTI_PACKET: &[u8] = b"SERVER_ERROR multi-packet request not supported\r\n";
 const REPLY_TOO_LONG: &[u8] = b"SERVER_ERROR reply is too long for datagrams\r\n";
 
@@ -79,7 +84,7 @@ impl Datagrams {
             } else {
                 self.out.extend_from_slice(MULTI_PACKET);
             }
-            if self.out.len() > REPLY_BYTES_MAX {
+            if self.out.len() > longest_reply(server) {
                 self.out.clear();
                 self.out.extend_from_slice(REPLY_TOO_LONG);
             }
@@ -97,6 +102,16 @@ impl Datagrams {
     }
 }
 
+fn value_bytes_max(server: &Server) -> usize {
+    server.config.live.memcache_value_max.load(Relaxed) as usize
+}
+
+/// Longest reply to one datagram: any one value, and several that are short. A kilobyte would draw ninety
+/// megabytes otherwise, for somebody else perhaps, and hold up whoever is served by this thread.
+fn longest_reply(server: &Server) -> usize {
+    REPLY_BYTES_MAX.min(REPLY_BYTES_FREE.max(value_bytes_max(server) + LINES_BYTES))
+}
+
 /// Answers the requests of one datagram, whole ones only, up to the first with which the reply is too
 /// long: a datagram can ask for a large value thousands of times.
 fn serve(
@@ -106,8 +121,11 @@ fn serve(
     body: &[u8],
     out: &mut Vec<u8>,
 ) {
-    let value_bytes_max = server.config.live.memcache_value_max.load(Relaxed) as usize;
-    let limits = memcache::Limits { value_bytes_max, ..memcache::Limits::default() };
+    let limits = memcache::Limits {
+        value_bytes_max: value_bytes_max(server),
+        ..memcache::Limits::default()
+    };
+    let reply_bytes_max = longest_reply(server);
     // Nobody can log in here: with accounts nothing is answered but that.
     let authenticated = !server.memcached_wants_login();
     let mut client = Client { authenticated, ..Client::default() };
@@ -121,7 +139,7 @@ fn serve(
         now: clock::unix_ms(),
         out,
         piece: Piece::ALL,
-        reply_bytes_max: REPLY_BYTES_MAX,
+        reply_bytes_max,
         outlet: None,
     };
     let mut at = 0;
@@ -132,7 +150,7 @@ fn serve(
             at += consumed;
             let flow = commands::run_binary(&mut context, &request);
             count(server, counters, writes::by_opcode(request.opcode));
-            if flow == Flow::Close || context.out.len() > REPLY_BYTES_MAX {
+            if flow == Flow::Close || context.out.len() > reply_bytes_max {
                 return;
             }
         }
@@ -151,7 +169,7 @@ fn serve(
                     false => commands::run(&mut context, &request),
                 };
                 count(server, counters, writes::by_request(&request));
-                if flow == Flow::Close || context.out.len() > REPLY_BYTES_MAX {
+                if flow == Flow::Close || context.out.len() > reply_bytes_max {
                     return;
                 }
             }
