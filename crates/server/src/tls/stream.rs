@@ -25,6 +25,8 @@ pub struct TlsStream {
     counts: Arc<Counts>,
     is_greeting: bool,
     has_more: bool,
+    /// Nothing comes any more; what came before is received first.
+    failure: Option<ErrorKind>,
 }
 
 /// The socket as rustls wants it.
@@ -61,10 +63,18 @@ impl TlsStream {
     ) -> Result<TlsStream, rustls::Error> {
         let mut session = ServerConnection::new(config)?;
         session.set_buffer_limit(Some(buffer_bytes));
-        Ok(TlsStream { socket, session, buffer_bytes, counts, is_greeting: true, has_more: false })
+        Ok(TlsStream {
+            socket,
+            session,
+            buffer_bytes,
+            counts,
+            is_greeting: true,
+            has_more: false,
+            failure: None,
+        })
     }
 
-    /// As `recv`.
+    /// As `recv`: a reset, or a record that is none, is told when all that came before it has been received.
     pub fn receive(&mut self, into: &mut [u8]) -> io::Result<usize> {
         let (mut filled, mut records) = (0, 0);
         self.has_more = false;
@@ -79,6 +89,13 @@ impl TlsStream {
                 Ok(_) | Err(_) => {
                     self.has_more = true;
                     break;
+                }
+            }
+            if let Some(failure) = self.failure {
+                self.has_more = true;
+                match filled {
+                    0 => return Err(failure.into()),
+                    _ => break,
                 }
             }
             if records > into.len() + TLS_SURPLUS_BYTES {
@@ -96,11 +113,15 @@ impl TlsStream {
                 }
                 Ok(n) => {
                     records += n;
-                    self.process()?;
+                    // The records before a bad one were good.
+                    self.failure = self.process().err().map(|error| error.kind());
                 }
                 Err(error) if error.kind() == ErrorKind::Interrupted => {}
-                Err(error) if error.kind() == ErrorKind::WouldBlock && filled > 0 => break,
-                Err(error) => return Err(error),
+                Err(error) if error.kind() == ErrorKind::WouldBlock => match filled {
+                    0 => return Err(error),
+                    _ => break,
+                },
+                Err(error) => self.failure = Some(error.kind()),
             }
         }
         Ok(filled)
