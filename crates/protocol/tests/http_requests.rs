@@ -204,6 +204,82 @@ fn a_body_in_one_chunk_is_one_slice() {
     assert_eq!(body_of("2\r\nhi\r\n1\r\n!\r\n"), None);
 }
 
+/// As `hear` with a buffer of its own, in which chunks are joined before each look; whether the bodies were in
+/// one piece then.
+fn hear_joined(stream: &[u8], cuts: impl IntoIterator<Item = usize>) -> (Vec<String>, Vec<bool>) {
+    let (mut state, mut input) = (ParseState::new(), Vec::new());
+    let (mut heard, mut are_whole) = (Vec::new(), Vec::new());
+    let mut start = 0;
+    for end in cuts.into_iter().chain([stream.len()]) {
+        input.extend_from_slice(&stream[start..end]);
+        start = end;
+        loop {
+            state.join_chunks(&mut input, &LIMITS);
+            let consumed = match parse(&input, &LIMITS, &mut state) {
+                Parsed::Complete { request, consumed } => {
+                    // Who runs it reads it once more, from its beginning.
+                    let again = parse(&input[..consumed], &LIMITS, &mut ParseState::new());
+                    assert_eq!(again, Parsed::Complete { request, consumed });
+                    let body: Vec<u8> = request.body.pieces().flatten().copied().collect();
+                    are_whole.push(request.body.as_slice().is_some());
+                    heard.push(format!(
+                        "{:?} {} {} keep={}",
+                        request.method,
+                        request.path.escape_ascii(),
+                        body.escape_ascii(),
+                        request.keep_alive
+                    ));
+                    consumed
+                }
+                Parsed::Incomplete { need_at_least, .. } => {
+                    assert!(need_at_least > input.len());
+                    break;
+                }
+                Parsed::Error(error) => {
+                    heard.push(format!("{} {error:?}", error.status()));
+                    return (heard, are_whole);
+                }
+            };
+            input.drain(..consumed);
+        }
+    }
+    (heard, are_whole)
+}
+
+/// A body in many chunks was copied, all of it at once, when the last had come.
+#[test]
+fn chunks_become_one_piece_while_they_come() {
+    let head = "PUT /k HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n";
+    let chunks: String =
+        (0..20).map(|i| format!("{:x};n={i}\r\n{}\r\n", i + 1, "v".repeat(i + 1))).collect();
+    let rest = "0\r\nA: b\r\n\r\nGET /k HTTP/1.1\r\nHost: x\r\n\r\n";
+    let stream = format!("{head}{chunks}{rest}").into_bytes();
+    let (plain, behind) = (hear(&stream, []), head.len() + chunks.len());
+    for step in 1..40 {
+        let cuts = (head.len() + 1..behind).step_by(step).chain([behind]);
+        let (heard, are_whole) = hear_joined(&stream, cuts);
+        assert_eq!(heard, plain);
+        assert_eq!(are_whole, [true, true], "in steps of {step}");
+    }
+}
+
+#[test]
+fn joined_chunks_are_bounded_as_any() {
+    let head = "PUT /k HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n";
+    let with_lines = format!("{head}{}", format!("1;{}\r\nx\r\n", "e".repeat(500)).repeat(60));
+    let too_long = format!("{head}{}", format!("100\r\n{}\r\n", "v".repeat(256)).repeat(5));
+    let bad_end = format!("{head}20\r\n{0}\r\n20\r\n{0}\r\n20\r\n{0}xx0\r\n\r\n", "v".repeat(32));
+    for (stream, error) in
+        [(with_lines, "400 BadChunk"), (too_long, "413 BodyTooLarge"), (bad_end, "400 BadChunk")]
+    {
+        let stream = stream.as_bytes();
+        assert_eq!(hear(stream, []), [error]);
+        for step in [1, 7, 100, 900] {
+            assert_eq!(hear_joined(stream, (1..stream.len()).step_by(step)).0, [error]);
+        }
+    }
+}
+
 #[test]
 fn responses_say_their_length() {
     let written = |write: &dyn Fn(&mut Vec<u8>)| {
@@ -244,7 +320,7 @@ proptest! {
             prop::sample::select(vec![
                 "GET /a HTTP/1.1\r\n", "Host: x\r\n",
                 "PUT /k HTTP/1.1\r\nHost: x\r\nContent-Length: 5\r\n\r\n",
-                "PUT /k HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n", "5\r\nhello\r\n",
+                "PUT /k HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n", "5\r\nhello\r\n", "10;x\r\n0123456789abcdef\r\n",
                 "0\r\n\r\n", "hello", "\r\n", "\r\n", "\n", "\r", "Connection: close\r\n", ": ",
                 "Content-Length: 2\r\n", "a", "\0",
             ]),
@@ -256,6 +332,8 @@ proptest! {
         let mut cuts: Vec<usize> = cuts.iter().map(|cut| cut.index(stream.len() + 1)).collect();
         cuts.sort_unstable();
         let expected = hear(&stream, []);
+        prop_assert_eq!(&hear_joined(&stream, cuts.iter().copied()).0, &expected);
+        prop_assert_eq!(&hear_joined(&stream, 0..stream.len()).0, &expected);
         prop_assert_eq!(&hear(&stream, cuts), &expected);
         prop_assert_eq!(&hear(&stream, 0..stream.len()), &expected);
     }

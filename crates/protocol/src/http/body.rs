@@ -3,7 +3,8 @@
 //! ```text
 //!   5\r\n hello\r\n 6;ext=1\r\n  world\r\n 0\r\n [trailers] \r\n
 //! ```
-//! Chunks stay where they are in the input; whoever wants them in one piece copies them.
+//! Chunks stay where they are in the input; whoever wants them in one piece copies them, or joins them while
+//! they come (`join.rs`).
 //!
 //! What is no content has its bounds, or a body of one byte could take as much memory as the longest:
 //! lines of chunks together as much as the content and a little (extensions, small chunks), trailers as
@@ -12,6 +13,8 @@
 use super::HttpError;
 use crate::limits::*;
 use memchr::memchr;
+
+pub(super) const LINE_END: &[u8] = b"\r\n";
 
 /// A whole body.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -79,18 +82,84 @@ impl<'a> Body<'a> {
 #[derive(Debug, Default, Clone, Copy)]
 pub(crate) struct ChunkState {
     /// Where the next chunk's line, or trailer line, begins.
-    offset: usize,
+    pub(super) offset: usize,
     /// Content so far.
-    len: usize,
-    chunks: usize,
+    pub(super) len: usize,
+    pub(super) chunks: usize,
+    /// Chunks are joined, from the first one on.
+    pub(super) joins: bool,
+    /// Bytes that stood between the chunks that have been joined.
+    pub(super) joined: usize,
+    /// The last whole chunk, to which the next may be joined.
+    pub(super) last: Option<Chunk>,
     /// Where they begin, once they have.
-    trailers: Option<usize>,
+    pub(super) trailers: Option<usize>,
+}
+
+/// Where a whole chunk lies.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Chunk {
+    pub line: usize,
+    pub start: usize,
+    pub len: usize,
+}
+
+impl Chunk {
+    /// Behind its content.
+    pub fn end(&self) -> usize {
+        self.start + self.len
+    }
 }
 
 /// Either the end and the content's length, or how many bytes are needed.
 pub(crate) enum Chunks {
     End { offset: usize, len: usize },
     Need(usize),
+}
+
+/// What stands at the state's offset.
+pub(super) enum Next {
+    Chunk(Chunk),
+    Last,
+    /// Nothing that is whole: how many bytes are needed.
+    Need(usize),
+}
+
+/// Walks over the next chunk, if it is whole and may be there; if not, the state stays as it is.
+pub(super) fn next_chunk(
+    input: &[u8],
+    body_bytes_max: usize,
+    state: &mut ChunkState,
+) -> Result<Next, HttpError> {
+    let line = state.offset;
+    let Some((len, start)) = chunk_line(input, line)? else {
+        return Ok(Next::Need(input.len() + 1));
+    };
+    if len > body_bytes_max.saturating_sub(state.len) {
+        return Err(HttpError::BodyTooLarge);
+    }
+    let content = state.len + len;
+    let free = HTTP_CHUNKED_BYTES_FREE + HTTP_CHUNK_BYTES_FREE * (state.chunks + 1);
+    // What came before this chunk's content, and is none.
+    if start + state.joined - state.len > content + free {
+        return Err(HttpError::BadChunk);
+    }
+    if len == 0 {
+        state.offset = start;
+        state.trailers = Some(start);
+        return Ok(Next::Last);
+    }
+    let chunk = Chunk { line, start, len };
+    let behind = chunk.end() + LINE_END.len();
+    let Some(end) = input.get(chunk.end()..behind) else { return Ok(Next::Need(behind)) };
+    if end != LINE_END {
+        return Err(HttpError::BadChunk);
+    }
+    state.offset = behind;
+    state.len = content;
+    state.chunks += 1;
+    state.last = Some(chunk);
+    Ok(Next::Chunk(chunk))
 }
 
 /// Walks chunks from the state's offset on.
@@ -100,33 +169,9 @@ pub(crate) fn walk(
     state: &mut ChunkState,
 ) -> Result<Chunks, HttpError> {
     while state.trailers.is_none() {
-        let Some((len, start)) = chunk_line(input, state.offset)? else {
-            return Ok(Chunks::Need(input.len() + 1));
-        };
-        if len > body_bytes_max.saturating_sub(state.len) {
-            return Err(HttpError::BodyTooLarge);
+        if let Next::Need(len) = next_chunk(input, body_bytes_max, state)? {
+            return Ok(Chunks::Need(len));
         }
-        state.chunks += 1;
-        let content = state.len + len;
-        let free = HTTP_CHUNKED_BYTES_FREE + HTTP_CHUNK_BYTES_FREE * state.chunks;
-        // What came before this chunk's content, and is none.
-        if start - state.len > content + free {
-            return Err(HttpError::BadChunk);
-        }
-        if len == 0 {
-            state.offset = start;
-            state.trailers = Some(start);
-            break;
-        }
-        let Some(end) = input.get(start + len..start + len + 2) else {
-            state.chunks -= 1;
-            return Ok(Chunks::Need(start + len + 2));
-        };
-        if end != b"\r\n" {
-            return Err(HttpError::BadChunk);
-        }
-        state.offset = start + len + 2;
-        state.len += len;
     }
     let begin = state.trailers.unwrap_or(state.offset);
     // Trailers say nothing to a store: each is skipped, an empty line ends them. What has no colon is
@@ -164,7 +209,7 @@ fn chunk_line(input: &[u8], offset: usize) -> Result<Option<(usize, usize)>, Htt
             // The reader also takes an empty size for 0, where a chunk must state its own; and any byte in an
             // extension, where to a proxy in front that ends lines at a bare line feed the content begins.
             let is_strange = |byte: &u8| byte.is_ascii_control() && *byte != b'\t';
-            let text = &line[..start.saturating_sub(b"\r\n".len())];
+            let text = &line[..start.saturating_sub(LINE_END.len())];
             if !line[0].is_ascii_hexdigit() || text.iter().any(is_strange) {
                 return Err(HttpError::BadChunk);
             }

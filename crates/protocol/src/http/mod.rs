@@ -10,6 +10,7 @@
 mod body;
 mod date;
 mod error;
+mod join;
 mod meaning;
 mod parse;
 mod path;

@@ -2,6 +2,7 @@
 
 use super::body::{Body, ChunkState, Chunks, walk};
 use super::error::HttpError;
+use super::join::join;
 use super::meaning::{BodyForm, Meaning};
 use super::target::{Named, named};
 use crate::limits::*;
@@ -95,6 +96,7 @@ pub struct ParseState {
     searched: usize,
     /// The head's length, when it has ended.
     head_len: usize,
+    is_chunked: bool,
     chunks: ChunkState,
     continued: bool,
     is_head_shown: bool,
@@ -103,6 +105,14 @@ pub struct ParseState {
 impl ParseState {
     pub fn new() -> Self {
         Self::default()
+    }
+
+    /// Joins what has come whole of an unfinished body in chunks, so that it is in one piece when the rest has
+    /// come: for who owns the input, before `parse` reads it again.
+    pub fn join_chunks(&mut self, input: &mut Vec<u8>, limits: &Limits) {
+        if self.is_chunked {
+            join(input, self.head_len, limits.body_bytes_max, &mut self.chunks);
+        }
     }
 }
 
@@ -157,6 +167,7 @@ fn step<'a>(
         }
         BodyForm::Chunked => {
             let encoded = &input[start..];
+            state.is_chunked = true;
             match walk(encoded, limits.body_bytes_max, &mut state.chunks)? {
                 Chunks::End { offset, len } => {
                     (Body::chunked(&encoded[..offset], len), start + offset)

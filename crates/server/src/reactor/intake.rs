@@ -148,6 +148,8 @@ impl Reactor {
         }
         connection.moved += received;
         self.counters.bytes_in.add(received as u64);
+        // Of other protocols there are none.
+        connection.http_parse.join_chunks(&mut input, &self.http_limits);
         let mut intake = Intake::new(token, 0, input.len());
         self.parse(&input, &mut intake);
         if received > 0
