@@ -107,6 +107,11 @@ impl ParseState {
         Self::default()
     }
 
+    /// The request has a body in chunks, of which nobody knows how many will come.
+    pub fn has_chunks(&self) -> bool {
+        self.is_chunked
+    }
+
     /// Joins what has come whole of an unfinished body in chunks, so that it is in one piece when the rest has
     /// come: for who owns the input, before `parse` reads it again.
     pub fn join_chunks(&mut self, input: &mut Vec<u8>, limits: &Limits) {

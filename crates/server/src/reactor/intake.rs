@@ -223,7 +223,8 @@ impl Reactor {
         let mut is_starved = false;
         // Room for all of it first: growing later would copy what is there.
         if need > LEFTOVER_COPY_MAX && need > connection.input.capacity() {
-            let wanted = need.max(len + room_beyond(len, need));
+            let is_open = connection.http_parse.has_chunks();
+            let wanted = need.max(len + room_beyond(len, need, is_open));
             let budget = self.server.config.live.client_buffers_max.load(Relaxed);
             let more = wanted as u64 - connection.reserved.min(wanted as u64);
             if self.server.buffers.reserve_or_wait(more, connection.reserved, budget) {
@@ -286,9 +287,11 @@ impl Reactor {
 }
 
 /// Room to receive into beyond `len` bytes, when the request needs `need` at least. Where that is
-/// no announced size but only "more" (a line, a body in chunks), the buffer grows by half.
-fn room_beyond(len: usize, need: usize) -> usize {
-    if need - len < READ_BYTES_MIN { READ_BYTES_MIN.max(len / 2) } else { 0 }
+/// no announced size but only "more" (a line, the next of several chunks), the buffer doubles: what it was
+/// before is memory for a while longer, as much again in all. Growing by half it would be twice that, and by
+/// each chunk's length many times.
+fn room_beyond(len: usize, need: usize, is_open: bool) -> usize {
+    if is_open || need - len < READ_BYTES_MIN { READ_BYTES_MIN.max(len) } else { 0 }
 }
 
 /// Notes what a receive means for the connection; how many bytes came.
