@@ -2,7 +2,10 @@
 
 mod http_harness;
 
+use dolium_commands::context::Flow;
+use dolium_commands::http::{self, HttpContext};
 use dolium_engine::Db;
+use dolium_protocol::http::{Limits, ParseState, Parsed, parse};
 use http_harness::{Web, tag_of};
 
 #[test]
@@ -161,4 +164,29 @@ fn a_value_without_a_number_is_not_modified_without_a_tag() {
     let (status, head, _) = web.send(asked);
     assert_eq!(status, 304);
     assert!(!head.contains("ETag"), "{head}");
+}
+
+/// Who asked whether his copy of a long value was still good had all of it copied, to be told 304.
+#[test]
+fn a_value_that_is_not_sent_is_not_copied() {
+    let mut web = Web::new();
+    assert_eq!(web.put("/keys/a", "", &"x".repeat(1 << 20)).0, 201);
+    let tag = tag_of(&web.get("/keys/a").1);
+    for (condition, status) in [
+        (format!("If-None-Match: {tag}"), "304"),
+        ("If-None-Match: *".to_string(), "304"),
+        ("If-Match: \"0\"".to_string(), "412"),
+    ] {
+        let request = format!("GET /keys/a HTTP/1.1\r\nHost: x\r\n{condition}\r\n\r\n");
+        let parsed = parse(request.as_bytes(), &Limits::default(), &mut ParseState::new());
+        let Parsed::Complete { request, .. } = parsed else { panic!("not whole: {parsed:?}") };
+        let mut out = Vec::new();
+        let (session, server, now) = (&web.session, &web.server, web.now);
+        let flow = http::run(&mut HttpContext { session, server, now, out: &mut out }, &request);
+        assert_eq!(flow, Flow::Continue);
+        assert!(out.starts_with(format!("HTTP/1.1 {status} ").as_bytes()), "{condition}");
+        assert!(out.capacity() < 4096, "{condition}: memory for {} bytes", out.capacity());
+    }
+    let elsewhere = "GET /keys/a HTTP/1.1\r\nHost: x\r\nIf-None-Match: \"0\"\r\n\r\n";
+    assert_eq!(web.send(elsewhere).2.len(), 1 << 20);
 }

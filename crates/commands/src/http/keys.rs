@@ -47,6 +47,17 @@ fn read(context: &mut HttpContext<'_>, request: &Request<'_>, db: Db, name: &[u8
     let (session, now, start) = (context.session, context.now, context.out.len());
     let key = session.engine().key(name);
     let has_room = give_unique(context, db, &key);
+    let condition = Condition::of(request);
+    // A value that will not be sent is not copied: who asks whether the one that he keeps is still the key's gets
+    // nothing else most often.
+    if !condition.is_none()
+        && let Some(found) = session.peek(db, &key, now)
+        && !(has_room && wants_unique(&found))
+        && is_unfit(context, request, &condition, &found)
+    {
+        session.touch(db, &key, now);
+        return;
+    }
     let head = |found: &Found, out: &mut Vec<u8>| {
         let mut response = Response::new(out, 200, now)
             .header("Content-Type", "application/octet-stream")
@@ -76,7 +87,6 @@ fn read(context: &mut HttpContext<'_>, request: &Request<'_>, db: Db, name: &[u8
     if is_head {
         session.touch(db, &key, now);
     }
-    let condition = Condition::of(request);
     match found {
         None => missing(context, request),
         Some(Found { kind, .. }) if kind != Kind::String => {
@@ -85,22 +95,39 @@ fn read(context: &mut HttpContext<'_>, request: &Request<'_>, db: Db, name: &[u8
                 response.header("Dolium-Type", kind.name())
             });
         }
-        Some(found) if !condition.match_holds(Some(found.unique)) => {
+        Some(found) if !condition.holds(Some(found.unique)) => {
             context.out.truncate(start);
-            refuse(context, request, 412, CHANGED);
-        }
-        Some(found) if !condition.none_match_holds(Some(found.unique)) => {
-            context.out.truncate(start);
-            let mut response = Response::new(context.out, 304, now)
-                .header(CACHE, CACHE_ASKED)
-                .header(POLICY, POLICY_OURS);
-            if found.unique != 0 {
-                response = response.header("ETag", tag(found.unique));
-            }
-            response.connection(request).no_body();
+            is_unfit(context, request, &condition, &found);
         }
         Some(_) => {}
     }
+}
+
+/// Answers if the conditions do not want this string sent.
+fn is_unfit(
+    context: &mut HttpContext<'_>,
+    request: &Request<'_>,
+    condition: &Condition<'_>,
+    found: &Found,
+) -> bool {
+    if found.kind != Kind::String {
+        return false;
+    }
+    if !condition.match_holds(Some(found.unique)) {
+        refuse(context, request, 412, CHANGED);
+        return true;
+    }
+    if condition.none_match_holds(Some(found.unique)) {
+        return false;
+    }
+    let mut response = Response::new(context.out, 304, context.now)
+        .header(CACHE, CACHE_ASKED)
+        .header(POLICY, POLICY_OURS);
+    if found.unique != 0 {
+        response = response.header("ETag", tag(found.unique));
+    }
+    response.connection(request).no_body();
+    true
 }
 
 /// There is no such key, which a cache may keep as it may keep a value.
