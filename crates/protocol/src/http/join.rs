@@ -56,7 +56,9 @@ fn joined_to(body: &mut [u8], before: Chunk, chunk: Chunk) -> Chunk {
     if !fits {
         return chunk;
     }
-    body.copy_within(before.start..before.end(), start);
+    if before.start != start {
+        body.copy_within(before.start..before.end(), start);
+    }
     body.copy_within(chunk.start..chunk.end(), start + before.len);
     // A slice of a line's length takes a line.
     let _ = write!(&mut body[before.line..start], "{len:0DIGITS$x}\r\n");
