@@ -45,7 +45,8 @@ impl<'s> Guard<'s> {
         let engine = self.session.engine();
         let sequence = above / engine.places();
         // Whoever opens a database waits for these locks, and sees it behind them.
-        engine.sequence_floor().fetch_max(sequence, Relaxed);
+        let floor = engine.sequence_floor();
+        floor.store(floor.load(Relaxed).max(sequence), Relaxed);
         for shard in self.open_shards() {
             shard.raise_sequence(sequence);
         }
