@@ -2,7 +2,7 @@
 //!
 //! The meta byte of a slot says how often an item was used (0 to 3), whether it has proven itself
 //! (`main`), and in which generation of its shard it came. A shard's generation ends when a
-//! sixteenth of its items has been inserted anew. The hand walks a shard's lines in memory order
+//! sixteenth of its items has been inserted anew, or when nothing was due on a whole walk. The hand walks a shard's lines in memory order
 //! and looks at meta bytes only:
 //!
 //! * young and not in main: left alone while it is on trial (see `trial.rs`); then to main if it
@@ -158,7 +158,7 @@ impl Session {
         }
         let mut hand = Hand::of(target.shard.hand());
         let (mut index, mut line) = (hand.index, hand.line);
-        let generation = target.shard.generation();
+        let mut generation = target.shard.generation();
         let times = Times { trial: engine.trial().generations(), patience: hand.patience };
         // New items and proven ones whose time was up.
         let mut met = [Met::default(); 2];
@@ -183,7 +183,7 @@ impl Session {
                 }
                 rounds += 1;
                 index = 0;
-                hand.come_around(generation);
+                generation = hand.come_around(generation);
             }
             let segment = target.shard.segment(directory, index);
             // In one stride: where few keys have a deadline, the hand would seldom come to one.
@@ -221,6 +221,7 @@ impl Session {
                     _ => {
                         may_change |= meta & META_MAIN != 0;
                         let verdict = judge(meta, generation, times, force);
+                        hand.has_met_due |= !matches!(verdict, Verdict::Keep(same) if same == meta);
                         let side = &mut met[usize::from(meta & META_MAIN != 0)];
                         match verdict {
                             Verdict::Evict => side.due += 1,
@@ -257,6 +258,7 @@ impl Session {
         engine.trial().note(met[0], met[1], times.patience, engine.ghost_places(target.shard));
         (hand.index, hand.line) = (index, line);
         target.shard.set_hand(hand.word());
+        target.shard.set_generation(generation);
         evicted
     }
 

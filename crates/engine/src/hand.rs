@@ -4,8 +4,12 @@
 //! soon after their time is up: it grows while the hand finds enough among the young (a scan is
 //! passing by), and shrinks while it comes around without (what is in main has become old).
 //!
+//! A walk on which nothing was due ends the shard's generation, as inserts do. Where memory is wanted without any,
+//! because values grow or there are few items, all would stay as young as it is, and each eviction would walk
+//! around the whole store to find that out (decision 159).
+//!
 //! ```text
-//! hand    line:8 | segment index:32 | generation when it last began anew:8 | patience:8
+//! hand    line:8 | segment index:32 | generation when it last began anew:8 | patience:8 | has met what is due:1
 //! ```
 
 use crate::index::bucket::{META_FREQUENCY, META_MAIN};
@@ -22,6 +26,8 @@ pub(crate) struct Hand {
     /// Low bits of the generation in which this walk began.
     began: u8,
     pub patience: u8,
+    /// Whether an item's time was up on this walk.
+    pub has_met_due: bool,
 }
 
 impl Hand {
@@ -35,6 +41,7 @@ impl Hand {
             index: (word >> 8) as u32 as usize,
             began: (word >> 40) as u8,
             patience,
+            has_met_due: word >> 56 & 1 != 0,
         }
     }
 
@@ -43,16 +50,21 @@ impl Hand {
             | (self.index as u64) << 8
             | u64::from(self.began) << 40
             | u64::from(self.patience) << 48
+            | u64::from(self.has_met_due) << 56
     }
 
-    /// The walk is over and begins anew.
-    pub fn come_around(&mut self, generation: u64) {
+    /// The walk is over and begins anew. The generation from now on: the next one if nothing was due.
+    pub fn come_around(&mut self, generation: u64) -> u64 {
         match (generation as u8).wrapping_sub(self.began) {
             0 => self.patience = (self.patience - 1).max(1),
             1 => {}
             _ => self.patience = (self.patience + 1).min(PATIENCE_MAX),
         }
         self.began = generation as u8;
+        match std::mem::take(&mut self.has_met_due) {
+            true => generation,
+            false => generation + 1,
+        }
     }
 }
 
@@ -120,15 +132,27 @@ mod tests {
     fn the_hand_has_patience_while_it_finds_enough() {
         let mut hand = Hand::of(0);
         assert_eq!(hand.patience, PATIENCE_FIRST);
-        hand.come_around(5);
-        assert_eq!(hand.patience, PATIENCE_FIRST + 1);
-        hand.come_around(6);
-        assert_eq!(hand.patience, PATIENCE_FIRST + 1);
+        let mut come_around = |generation| {
+            hand.has_met_due = true;
+            assert_eq!(hand.come_around(generation), generation);
+            hand
+        };
+        assert_eq!(come_around(5).patience, PATIENCE_FIRST + 1);
+        assert_eq!(come_around(6).patience, PATIENCE_FIRST + 1);
         for _ in 0..20 {
-            hand.come_around(6);
+            come_around(6);
         }
         assert_eq!(hand.patience, 1);
         let again = Hand::of(hand.word());
         assert_eq!((again.began, again.patience), (6, 1));
+    }
+
+    #[test]
+    fn a_walk_on_which_nothing_was_due_ends_the_generation() {
+        let mut hand = Hand { has_met_due: true, ..Hand::of(0) };
+        hand = Hand::of(hand.word());
+        assert_eq!(hand.come_around(5), 5);
+        assert_eq!(hand.come_around(5), 6);
+        assert_eq!(hand.come_around(6), 7);
     }
 }

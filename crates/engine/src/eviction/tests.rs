@@ -8,14 +8,15 @@ use std::sync::Arc;
 const DB: Db = Db(0);
 const NOW: Millis = 1_000;
 const FAR: Millis = 1 << 40;
+const SHARDS: u64 = 16;
 
 fn store() -> (Arc<Engine>, Session) {
-    let options = EngineOptions {
-        shards: 16,
-        databases: 1,
-        policy: Policy::VolatileLru,
-        ..EngineOptions::default()
-    };
+    store_under(Policy::VolatileLru)
+}
+
+fn store_under(policy: Policy) -> (Arc<Engine>, Session) {
+    let options =
+        EngineOptions { shards: SHARDS as u32, databases: 1, policy, ..EngineOptions::default() };
     let engine = Engine::create(options).expect("an arena");
     let session = engine.session().expect("a slot");
     (engine, session)
@@ -70,4 +71,40 @@ fn segments_without_deadlines_are_passed_in_one_stride() {
     assert_eq!(session.evict_from(&mut guard, &target, Policy::VolatileLru, true, 1), 1);
     drop(guard);
     assert_eq!((engine.len(DB), engine.volatile_len(DB)), (60_000, 0));
+}
+
+/// How many shards were looked at for one item.
+fn turns_of_one(session: &Session) -> u64 {
+    let before = session.next_eviction_turn() as u64;
+    assert_eq!(session.evict(1, NOW).items, 1);
+    session.next_eviction_turn() as u64 - before - 1
+}
+
+/// Nothing is inserted where values grow that are there, so no generation ended and all that had been written lately
+/// stayed as young as it was: each eviction walked around the whole store twice before age was no excuse. A full
+/// store of 580,000 counters took 5,000 `SET XX` in a second.
+#[test]
+fn where_nothing_is_inserted_items_grow_old_all_the_same() {
+    for policy in [Policy::AllKeysLru, Policy::AllKeysLfu] {
+        let (_engine, session) = store_under(policy);
+        for _ in 0..2 {
+            (0..4_000).for_each(|number| put(&session, &format!("key {number}"), Deadline::Never));
+        }
+        let turns: u64 = (0..1_000).map(|_| turns_of_one(&session)).sum();
+        assert!(turns < 4_000, "{turns} shards were looked at for 1,000 items, {policy:?}");
+    }
+}
+
+/// A generation was eight inserts at least, which is more than there is in a shard of a store of few items: nothing
+/// was ever old enough. Values of 32 KB in 100 MB took 330 microseconds each.
+#[test]
+fn few_items_grow_old_in_as_few_inserts() {
+    let (_engine, session) = store_under(Policy::AllKeysLru);
+    (0..8 * SHARDS).for_each(|number| put(&session, &format!("key {number}"), Deadline::Never));
+    let turns = (0..2_000).map(|number| {
+        put(&session, &format!("another {number}"), Deadline::Never);
+        turns_of_one(&session)
+    });
+    let turns: u64 = turns.sum();
+    assert!(turns < 16_000, "{turns} shards were looked at for 2,000 items");
 }
