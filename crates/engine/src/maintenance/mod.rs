@@ -123,7 +123,7 @@ impl Session {
             if rounds == ROUNDS_BEFORE_A_CALL {
                 self.call_in_blocks();
             }
-            if self.keep_to_limit() {
+            if self.keep_to_limit(now) {
                 continue;
             }
             // What is short may be whole pages alone. Free blocks in pages of other sizes make
@@ -140,9 +140,11 @@ impl Session {
             self.slot().flush();
             work.evicted += evicted as u64;
             if evicted == 0 {
-                break;
+                return;
             }
         }
+        // The memory was promised to somebody else.
+        work.more |= self.is_above_limit();
     }
 
     /// Whether so many blocks of pages lie free that emptying some of them is worth the trouble.

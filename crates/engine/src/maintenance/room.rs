@@ -1,7 +1,9 @@
 //! Room for what is about to be written: what `maxmemory` allows, and what to do when it is used up.
 
+use super::compaction::NoPlace;
 use super::gather::Gathered;
 use crate::alloc::{BLOCK_MAX, PageKind, block_bytes};
+use crate::arena::layout::EXTENT;
 use crate::graveyard::BUSY_TURNS_MAX;
 use crate::index::segment::SEGMENT_BYTES;
 use crate::index::shard::Shard;
@@ -29,6 +31,8 @@ const ITEM_SAVED_BYTES: usize = 8;
 /// that go in each.
 const ROUNDS_ABOVE_LIMIT: usize = 64;
 const ITEMS_ABOVE_LIMIT: usize = 64;
+/// Bytes of free pages that an extent full of others can be moved into.
+const SCATTERED_BYTES: u64 = 2 * EXTENT;
 /// Rounds of eviction and compaction for one command.
 const ROUNDS_MAX: usize = 4_000;
 /// Items that go in one of them.
@@ -117,15 +121,27 @@ impl Session {
     }
 
     /// After the limit was lowered: gives back what lies free above it, in whatever extents that is.
-    /// No extent may be empty of all blocks, and evicting until one is would leave nothing. True:
-    /// something was given back.
-    pub(super) fn keep_to_limit(&self) -> bool {
+    /// No extent may be empty of all blocks, and evicting until one is would leave nothing: once enough pages
+    /// anywhere are free, the rest of an extent is moved into them. True: something was given back, or
+    /// can be.
+    pub(super) fn keep_to_limit(&self, now: Millis) -> bool {
         let arena = self.engine().arena();
+        let allocator = self.engine().allocator();
         let above = arena.committed().saturating_sub(arena.limit());
-        above > 0 && self.engine().allocator().release_steps(above) > 0
+        if above == 0 {
+            return false;
+        }
+        if allocator.release_steps(above) > 0 {
+            return true;
+        }
+        let scattered = allocator.free_bytes().saturating_sub(arena.uncommitted());
+        scattered >= SCATTERED_BYTES
+            && allocator
+                .drain_extent_candidate(u64::MAX)
+                .is_some_and(|one| self.empty(one.drain, NoPlace::Stay, now).is_some())
     }
 
-    fn is_above_limit(&self) -> bool {
+    pub(super) fn is_above_limit(&self) -> bool {
         let arena = self.engine().arena();
         arena.committed() > arena.limit()
     }
@@ -190,7 +206,7 @@ impl Session {
                 continue;
             }
             engine.allocator().release_empty_extents(RESERVE_BYTES);
-            if self.keep_to_limit() {
+            if self.keep_to_limit(now) {
                 continue;
             }
             // Blocks that lie free in pages of other sizes are had without losing an item.
