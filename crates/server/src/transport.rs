@@ -57,7 +57,7 @@ impl Transport {
         match self {
             Transport::Socket(_) | Transport::Ring(_) => false,
             Transport::Tls(stream) => stream.is_behind(),
-            Transport::Ahead(ahead) => ahead.carrier().is_behind(),
+            Transport::Ahead(ahead) => ahead.is_behind(),
         }
     }
 
@@ -67,7 +67,7 @@ impl Transport {
         match self {
             Transport::Socket(_) | Transport::Ring(_) => Ok(()),
             Transport::Tls(stream) => stream.flush(),
-            Transport::Ahead(ahead) => ahead.carrier_mut().flush(),
+            Transport::Ahead(ahead) => ahead.flush(),
         }
     }
 
@@ -97,7 +97,7 @@ impl Transport {
         match self {
             Transport::Socket(_) | Transport::Tls(_) => false,
             Transport::Ring(_) => true,
-            Transport::Ahead(ahead) => ahead.carrier().sends_hear(),
+            Transport::Ahead(ahead) => ahead.sends_hear(),
         }
     }
 
@@ -148,7 +148,7 @@ impl Transport {
             }
             Transport::Ring(ring) => ring.send(bytes),
             Transport::Tls(stream) => stream.send(bytes),
-            Transport::Ahead(ahead) => ahead.carrier_mut().send(bytes),
+            Transport::Ahead(ahead) => ahead.send(bytes),
         }
     }
 }

@@ -30,6 +30,33 @@ impl Ahead {
         self.carrier.as_mut().expect("bytes are stored in front of a carrier")
     }
 
+    // These are functions of their own, and none is inlined: a function that calls itself is inlined nowhere, and
+    // one that returns behind a system call is dear (decision 121).
+
+    #[cold]
+    #[inline(never)]
+    pub(super) fn send(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.carrier_mut().send(bytes)
+    }
+
+    #[cold]
+    #[inline(never)]
+    pub(super) fn flush(&mut self) -> io::Result<()> {
+        self.carrier_mut().flush()
+    }
+
+    #[cold]
+    #[inline(never)]
+    pub(super) fn is_behind(&self) -> bool {
+        self.carrier().is_behind()
+    }
+
+    #[cold]
+    #[inline(never)]
+    pub(super) fn sends_hear(&self) -> bool {
+        self.carrier().sends_hear()
+    }
+
     /// Memory that is taken here.
     pub(super) fn memory(&self) -> usize {
         self.bytes.capacity()
@@ -75,6 +102,7 @@ impl Transport {
 
     /// As `receive`, where bytes have been read ahead: those first, and then what the carrier has.
     #[cold]
+    #[inline(never)]
     pub(super) fn receive_stored(&mut self, into: &mut [u8]) -> io::Result<usize> {
         let Transport::Ahead(ahead) = self else { return self.receive(into) };
         let stored = &ahead.bytes[ahead.at..];
