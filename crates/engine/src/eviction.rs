@@ -2,8 +2,8 @@
 //!
 //! The meta byte of a slot says how often an item was used (0 to 3), whether it has proven itself
 //! (`main`), and in which generation of its shard it came. A shard's generation ends when a
-//! sixteenth of its items has been inserted anew, or when nothing was due on a whole walk. The hand walks a shard's lines in memory order
-//! and looks at meta bytes only:
+//! sixteenth of its items has been inserted anew, or when nothing was due on a whole walk. The hand
+//! walks a shard's lines in memory order and looks at meta bytes only:
 //!
 //! * young and not in main: left alone while it is on trial (see `trial.rs`); then to main if it
 //!   was used, else evicted, and its hash remembered for a while;

@@ -73,8 +73,7 @@ impl Reactor {
         connection.readable = has_more || connection.hung_up || connection.transport.stored() > 0;
         let queued = connection.input.len() + connection.transport.stored();
         connection.card.query_bytes.store(queued as u64, Relaxed);
-        let most = self.server.config.live.query_buffer_max.load(Relaxed);
-        if queued as u64 > most {
+        if queued as u64 > self.server.config.live.query_buffer_max.load(Relaxed) {
             tracing::warn!(
                 client = connection.client.id,
                 addr = connection.client.addr,
@@ -85,6 +84,7 @@ impl Reactor {
             return self.doom(token);
         }
         self.count_buffers(token);
+        // Not of a ring, of which nothing was read: it would be looked at without end.
         if has_more && most > 0 {
             self.make_ready(token);
         }
