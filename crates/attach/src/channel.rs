@@ -130,7 +130,6 @@ impl Channel {
     fn exchange(&mut self, deadline: Option<Instant>) -> Result<Value, Error> {
         let mut sent = 0;
         let mut state = SkipState::default();
-        let mut idle_since = None;
         loop {
             let gone = |_| Error::ServerGone;
             let pushed = self.end.send(&self.request[sent..]).map_err(gone)?;
@@ -139,8 +138,8 @@ impl Channel {
             if self.end.bell_needed() {
                 self.ring_bell()?;
             }
-            if pushed + pulled > 0 && idle_since.take().is_some() {
-                self.patience.note(true);
+            if pushed + pulled > 0 {
+                self.patience.found();
             }
             if pulled > 0
                 && let Some(value) = self.next_reply(&mut state)?
@@ -153,12 +152,8 @@ impl Channel {
             if pushed + pulled > 0 {
                 continue;
             }
-            if idle_since.get_or_insert_with(Instant::now).elapsed() < self.patience.next() {
-                std::hint::spin_loop();
-            } else {
-                self.patience.note(false);
+            if !self.patience.look_on() {
                 self.sleep(sent < self.request.len(), deadline)?;
-                idle_since = None;
             }
         }
     }

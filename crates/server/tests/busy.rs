@@ -140,26 +140,11 @@ fn a_thread_whose_busy_clients_fall_silent_sleeps() {
     let mut crowd = Crowd::open_alone(CLIENTS, KEYS);
     crowd.clients.iter_mut().for_each(|client| client.expect(NONE));
     std::thread::sleep(Duration::from_millis(50));
-    let before = cpu_of("dolium-0");
+    let before = door::cpu_of("dolium-0");
     std::thread::sleep(Duration::from_millis(500));
     // A thread that goes round and round takes all of the half second.
-    assert!(cpu_of("dolium-0") - before <= 20, "hundredths of a second");
+    assert!(door::cpu_of("dolium-0") - before <= 20, "hundredths of a second");
     drop(crowd.house);
-}
-
-/// CPU time of this process' threads of that name, in the system's hundredths of a second.
-fn cpu_of(name: &str) -> u64 {
-    let mut ticks = 0;
-    for task in std::fs::read_dir("/proc/self/task").expect("tasks").flatten() {
-        let Ok(stat) = std::fs::read_to_string(task.path().join("stat")) else { continue };
-        let (head, fields) = stat.rsplit_once(')').expect("a name in brackets");
-        if head.ends_with(&format!("({name}")) {
-            let fields: Vec<&str> = fields.split_whitespace().collect();
-            ticks += fields[11].parse::<u64>().expect("user time");
-            ticks += fields[12].parse::<u64>().expect("system time");
-        }
-    }
-    ticks
 }
 
 #[test]

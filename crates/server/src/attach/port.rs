@@ -14,6 +14,8 @@ use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
+/// Bells that stay on the socket until they are taken off together: far fewer than it has room for.
+const BELLS_LEFT: u32 = 32;
 /// More bells than a socket of the usual size has room for, of a byte each.
 const BELLS_MAX: usize = 4096;
 
@@ -23,6 +25,8 @@ pub struct Port {
     /// A send found no room, and none has come up whole since.
     is_blocked: bool,
     is_gone: bool,
+    /// Times that data was taken in since bells were taken off the socket.
+    unheard: u32,
     /// The client's process, for the log.
     pid: i32,
     /// All ports there are, this one among them.
@@ -37,11 +41,12 @@ impl Port {
         // The client has not got the ring yet: from its first request on it rings.
         let fresh = end.await_data(false);
         debug_assert_eq!(fresh, Ok(true));
-        Port { socket, end, is_blocked: false, is_gone: false, pid, count }
+        Port { socket, end, is_blocked: false, is_gone: false, unheard: 0, pid, count }
     }
 
     /// Takes the bells that have rung off the socket, all that it has room for, or notices its end.
     fn hear(&mut self) {
+        self.unheard = 0;
         let mut bells = [MaybeUninit::uninit(); BELLS_MAX];
         match rustix::net::recv(&self.socket, &mut bells, RecvFlags::DONTWAIT) {
             Ok((_, 0)) => self.is_gone = true,
@@ -92,7 +97,11 @@ impl Port {
     }
 
     fn take_in(&mut self, into: &mut [u8]) -> io::Result<usize> {
-        self.hear();
+        // Each bell tells of itself but once, heard or not. At most one rings each time, so they fit.
+        self.unheard += 1;
+        if self.unheard >= BELLS_LEFT {
+            self.hear();
+        }
         if !self.is_blocked {
             self.end.awake();
         }
@@ -107,6 +116,7 @@ impl Port {
         if filled > 0 {
             return Ok(filled);
         }
+        self.hear();
         // Bells may stand on the socket before its end, and the end is announced but once.
         if self.is_gone || self.is_deserted() {
             // What it sent before its end, or nothing: the end.
