@@ -1,12 +1,13 @@
-//! HTTP connections that were refused while their clients may still send.
+//! Connections that end behind an answer while their clients still send, or may: refused uploads, and whatever
+//! stands behind a request that was to be the last.
 //!
 //! ```text
-//!   refused -> the answer is sent -> shutdown(write): the client sees the end behind the answer
+//!   the last answer is sent       -> shutdown(write): the client sees the end behind the answer
 //!           -> what it still sends is thrown away, LINGER_READ_BYTES an event
 //!           -> closed: at its end, after LINGER_QUIET_MS of silence, or LINGER_MS in all
 //! ```
 //! A TCP socket that is closed with bytes unread answers with a reset, and a reset takes from the client what
-//! it has not read yet: the answer that says why its upload was refused (RFC 9112, section 9.6). What lingers is no
+//! has not come to it yet: the rest of a large reply, or why its upload was refused (RFC 9112, section 9.6). What lingers is no
 //! client any more and holds nothing but a descriptor, and under TLS its session. When there are too many,
 //! the oldest is closed; when descriptors are short, all are.
 
@@ -78,11 +79,15 @@ impl Lingering {
 impl Reactor {
     /// Takes over the descriptor of a connection that is removed, if its client is to be heard out.
     pub(super) fn linger(&mut self, mut connection: Box<Connection>) {
-        let may_still_send = connection.is_refused_unread
-            && connection.closing == Closing::AfterOutput
+        let may_linger = connection.closing == Closing::AfterOutput
             && !connection.at_end
             && self.stop_at.is_none();
-        if !may_still_send || !connection.transport.end_sending() {
+        let still_sends = || {
+            connection.is_refused_unread
+                || !connection.input.is_empty()
+                || rustix::io::ioctl_fionread(connection.transport.as_fd()).is_ok_and(|n| n > 0)
+        };
+        if !may_linger || !still_sends() || !connection.transport.end_sending() {
             return;
         }
         let lingering = &mut self.lingering;
