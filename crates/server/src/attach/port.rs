@@ -14,8 +14,8 @@ use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
-/// Bells that stay on the socket until they are taken off together: far fewer than it has room for.
-const BELLS_LEFT: u32 = 32;
+/// So many wishes, and the bells that they had rung are taken off the socket: far fewer than it has room for.
+const WISHES_UNHEARD: u32 = 32;
 /// More bells than a socket of the usual size has room for, of a byte each.
 const BELLS_MAX: usize = 4096;
 
@@ -25,7 +25,7 @@ pub struct Port {
     /// A send found no room, and none has come up whole since.
     is_blocked: bool,
     is_gone: bool,
-    /// Times that data was taken in since bells were taken off the socket.
+    /// Wishes made since bells were taken off the socket. Each rings once at most.
     unheard: u32,
     /// The client's process, for the log.
     pid: i32,
@@ -97,9 +97,9 @@ impl Port {
     }
 
     fn take_in(&mut self, into: &mut [u8]) -> io::Result<usize> {
-        // Each bell tells of itself but once, heard or not. At most one rings each time, so they fit.
-        self.unheard += 1;
-        if self.unheard >= BELLS_LEFT {
+        // A bell tells of itself but once, heard or not. Those that are left must leave room for the next,
+        // which would not be told of otherwise.
+        if self.unheard >= WISHES_UNHEARD {
             self.hear();
         }
         if !self.is_blocked {
@@ -108,7 +108,11 @@ impl Port {
         let mut filled = 0;
         loop {
             filled += self.end.receive_into(&mut into[filled..]).map_err(fault)?;
-            if filled == into.len() || self.end.await_data(self.is_blocked).map_err(fault)? {
+            if filled == into.len() {
+                break;
+            }
+            self.unheard += 1;
+            if self.end.await_data(self.is_blocked).map_err(fault)? {
                 break;
             }
         }
@@ -116,8 +120,8 @@ impl Port {
         if filled > 0 {
             return Ok(filled);
         }
-        self.hear();
-        // Bells may stand on the socket before its end, and the end is announced but once.
+        // Bells may stand on the socket before its end, and the end is announced but once. They stay: one may
+        // have rung for the wish just made.
         if self.is_gone || self.is_deserted() {
             // What it sent before its end, or nothing: the end.
             return self.end.receive_into(into).map_err(fault);
@@ -138,8 +142,11 @@ impl Port {
         while sent < bytes.len() {
             let n = self.end.send(&bytes[sent..]).map_err(fault)?;
             sent += n;
-            if n == 0 && self.end.await_space().map_err(fault)? {
-                break;
+            if n == 0 {
+                self.unheard += 1;
+                if self.end.await_space().map_err(fault)? {
+                    break;
+                }
             }
         }
         self.is_blocked = sent < bytes.len();
@@ -193,6 +200,7 @@ fn fault(fault: RingFault) -> io::Error {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use rustix::event::epoll;
     use rustix::net::{AddressFamily, SocketFlags, SocketType, socketpair};
 
     /// The client of a reply of ten bytes more than the ring holds took what there was and rang for
@@ -223,5 +231,50 @@ mod tests {
         let (_, rung) =
             rustix::net::recv(port.doorbell(), &mut bells, RecvFlags::DONTWAIT).unwrap_or_default();
         assert!(client.bell_needed() || rung == 1, "{rung} bells");
+    }
+
+    /// Where a receive had found nothing, bells were taken off behind its wish for data: that of the next
+    /// bytes was among them, an event without a byte on the socket is none, and both sides slept.
+    #[test]
+    fn no_bell_is_taken_off_behind_the_wish_that_it_rang_for() {
+        const BYTES: usize = 4 << 20;
+        let (family, kind) = (AddressFamily::UNIX, SocketType::STREAM);
+        let (ours, theirs) = socketpair(family, kind, SocketFlags::empty(), None).unwrap();
+        let (memory, shared) = RingMemory::create().unwrap();
+        let mut port = Port::new(ours, memory, 1, Arc::default());
+        let epoll = epoll::create(epoll::CreateFlags::CLOEXEC).unwrap();
+        let flags = epoll::EventFlags::IN | epoll::EventFlags::ET;
+        epoll::add(&epoll, port.doorbell(), epoll::EventData::new_u64(0), flags).unwrap();
+        let client = std::thread::spawn(move || {
+            let mut client =
+                RingEnd::client(RingMemory::open(shared).unwrap(), &RingPlan::STANDARD);
+            let mut sent = 0;
+            while sent < BYTES {
+                sent += client.send(&[b'v'; 100][..100.min(BYTES - sent)]).unwrap();
+                if client.bell_needed() {
+                    // As the public crate: a full socket holds bells enough.
+                    let _ = rustix::net::send(&theirs, &[1], SendFlags::DONTWAIT);
+                }
+            }
+            theirs
+        });
+        let (mut taken, mut into) = (0, vec![0; 32 << 10]);
+        while taken < BYTES {
+            let mut events = Vec::with_capacity(1);
+            let moment = Timespec { tv_sec: 10, tv_nsec: 0 };
+            let spare = rustix::buffer::spare_capacity(&mut events);
+            let told = epoll::wait(&epoll, spare, Some(&moment)).unwrap();
+            assert_eq!(told, 1, "not told of the next bytes behind {taken}");
+            loop {
+                match port.receive(&mut into) {
+                    Ok(n) => taken += n,
+                    Err(error) => {
+                        assert_eq!(error.kind(), io::ErrorKind::WouldBlock);
+                        break;
+                    }
+                }
+            }
+        }
+        drop(client.join());
     }
 }
