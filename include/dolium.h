@@ -9,8 +9,9 @@
  *   dolium_detach(store);
  *
  * Link with -ldolium. Reads look at the server's memory and make no system call; every other
- * command goes through dolium_execute. A store may be used by any number of threads. What a
- * failed call has to say is in dolium_error_message(), for the calling thread.
+ * command goes through dolium_execute, many at once through dolium_execute_many. A store may be used by
+ * any number of threads. What a failed call has to say is in dolium_error_message(), for the calling
+ * thread.
  *
  * A process that forks after attaching: the child may read through the store, but dolium_execute
  * fails there until it has called dolium_attach itself. So do attach in each worker, as long as there
@@ -125,6 +126,14 @@ typedef void (*dolium_value_visitor)(void *context,
  Receives a key. The bytes are there until it returns.
  */
 typedef void (*dolium_key_visitor)(void *context, const uint8_t *key, size_t length);
+
+/*
+ A command: its words, such as SET, key, value.
+ */
+typedef struct {
+  const dolium_bytes *words;
+  size_t count;
+} dolium_command;
 
 #ifdef __cplusplus
 extern "C" {
@@ -280,6 +289,22 @@ dolium_status dolium_execute(const dolium_store *store,
                              dolium_reply **reply);
 
 /*
+ Has the server execute `count` commands, each of which is sent before those before it are answered:
+ the faster way to write much. With DOLIUM_OK `*reply` is an array of their replies in the same order,
+ as dolium_execute would have them; it has to be freed as one. Otherwise `*reply` is NULL.
+ It is no transaction; MULTI and EXEC among them make one. A command without words, or one that is not
+ answered once (SUBSCRIBE, BLPOP), is refused before any is sent; after another error it is not known which
+ have been executed. The limit of dolium_set_timeout is of all together.
+
+ # Safety
+ As for dolium_execute, and `commands` must point to `count` of them.
+ */
+dolium_status dolium_execute_many(const dolium_store *store,
+                                  const dolium_command *commands,
+                                  size_t count,
+                                  dolium_reply **reply);
+
+/*
  What a reply is. NULL is a reply that is none.
 
  # Safety
@@ -323,7 +348,7 @@ const dolium_reply *dolium_reply_at(const dolium_reply *reply, size_t number);
  Gives a reply back. NULL is allowed.
 
  # Safety
- `reply` must be NULL or come from dolium_execute (not dolium_reply_at), once.
+ `reply` must be NULL or come from dolium_execute or dolium_execute_many (not dolium_reply_at), once.
  */
 void dolium_reply_free(dolium_reply *reply);
 

@@ -1,9 +1,9 @@
 //! Every other command, through the ring to the server, and its reply.
 
 use crate::error::{dolium_status, note};
-use crate::pointers::{all, dolium_bytes};
+use crate::pointers::{all, commands, dolium_bytes, dolium_command};
 use crate::store::dolium_store;
-use dolium_attach::Value;
+use dolium_attach::{Error, Value};
 
 /// What a reply is.
 #[allow(non_camel_case_types)]
@@ -93,7 +93,50 @@ pub unsafe extern "C" fn dolium_execute(
     if words.is_empty() {
         return note(&"a command has at least one word");
     }
-    match store.store.execute(&words) {
+    // SAFETY: a pointer of the caller's, as promised.
+    unsafe { hand_over(store.store.execute(&words), reply) }
+}
+
+/// Has the server execute `count` commands, each of which is sent before those before it are answered:
+/// the faster way to write much. With DOLIUM_OK `*reply` is an array of their replies in the same order,
+/// as dolium_execute would have them; it has to be freed as one. Otherwise `*reply` is NULL.
+/// It is no transaction; MULTI and EXEC among them make one. A command without words, or one that is not
+/// answered once (SUBSCRIBE, BLPOP), is refused before any is sent; after another error it is not known which
+/// have been executed. The limit of dolium_set_timeout is of all together.
+///
+/// # Safety
+/// As for dolium_execute, and `commands` must point to `count` of them.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn dolium_execute_many(
+    store: *const dolium_store,
+    commands: *const dolium_command,
+    count: usize,
+    reply: *mut *mut dolium_reply,
+) -> dolium_status {
+    if reply.is_null() {
+        return note(&"dolium_execute_many needs a place for the replies");
+    }
+    // Callers free what they find there, whatever is returned.
+    // SAFETY: a pointer of the caller's, as promised.
+    unsafe { reply.write(std::ptr::null_mut()) };
+    // SAFETY: a live store as the caller promises.
+    let Some(store) = (unsafe { store.as_ref() }) else { return note(&"the store is NULL") };
+    // SAFETY: commands as the caller promises.
+    let commands = match unsafe { self::commands(commands, count) } {
+        Ok(commands) => commands,
+        Err(error) => return note(&error),
+    };
+    if commands.iter().any(Vec::is_empty) {
+        return note(&"a command has at least one word");
+    }
+    // SAFETY: a pointer of the caller's, as promised.
+    unsafe { hand_over(store.store.execute_many(&commands).map(Value::Array), reply) }
+}
+
+/// # Safety
+/// `reply` must point to a pointer.
+unsafe fn hand_over(outcome: Result<Value, Error>, reply: *mut *mut dolium_reply) -> dolium_status {
+    match outcome {
         Ok(value) => {
             let made = Box::into_raw(Box::new(dolium_reply::from(value)));
             // SAFETY: a pointer of the caller's, as promised.
@@ -162,11 +205,11 @@ pub unsafe extern "C" fn dolium_reply_at(
 /// Gives a reply back. NULL is allowed.
 ///
 /// # Safety
-/// `reply` must be NULL or come from dolium_execute (not dolium_reply_at), once.
+/// `reply` must be NULL or come from dolium_execute or dolium_execute_many (not dolium_reply_at), once.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn dolium_reply_free(reply: *mut dolium_reply) {
     if !reply.is_null() {
-        // SAFETY: made by `dolium_execute`, and given back once, as the caller promises.
+        // SAFETY: made by `hand_over`, and given back once, as the caller promises.
         drop(unsafe { Box::from_raw(reply) });
     }
 }

@@ -12,6 +12,6 @@ mod store;
 
 pub use error::{dolium_error_message, dolium_status};
 pub use execute::*;
-pub use pointers::dolium_bytes;
+pub use pointers::{dolium_bytes, dolium_command};
 pub use read::*;
 pub use store::*;

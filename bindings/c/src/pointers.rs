@@ -12,6 +12,15 @@ pub struct dolium_bytes {
     pub length: usize,
 }
 
+/// A command: its words, such as SET, key, value.
+#[allow(non_camel_case_types)]
+#[derive(Clone, Copy, Debug)]
+#[repr(C)]
+pub struct dolium_command {
+    pub words: *const dolium_bytes,
+    pub count: usize,
+}
+
 /// Bytes that cannot be there. Taken for an empty string, they would be stored as one: what a program has that
 /// did not look whether its malloc, or its read, failed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -122,4 +131,23 @@ pub(crate) unsafe fn all<'a>(
         NoBytes::refuse(piece.data, piece.length)?;
     }
     Ok(pieces)
+}
+
+/// # Safety
+/// `data` must be null or point to `count` commands, and their words to bytes, that stay readable and
+/// unchanged for `'a`.
+pub(crate) unsafe fn commands<'a>(
+    data: *const dolium_command,
+    count: usize,
+) -> Result<Vec<Vec<&'a [u8]>>, NoBytes> {
+    NoBytes::refuse(data, count)?;
+    // SAFETY: they can be there, and are as the caller promises.
+    let commands: &[dolium_command] = unsafe { slice(data, count) };
+    let mut lists = Vec::with_capacity(count);
+    for command in commands {
+        // SAFETY: the words are as the caller promises.
+        let words = unsafe { all(command.words, command.count) }?;
+        lists.push(words.iter().map(AsRef::as_ref).collect());
+    }
+    Ok(lists)
 }

@@ -62,6 +62,25 @@ int main(int argc, char **argv) {
         return 2;
     dolium_reply_free(reply);
 
+    dolium_bytes numbered[] = {text("INCRBY"), text("n"), text("7")};
+    dolium_command many[] = {{numbered, 3}, {push + 1, 2}, {numbered, 3}};
+    if (dolium_execute_many(store, many, 3, &reply) != DOLIUM_OK)
+        return 7;
+    printf("many: %d %zu, %lld, error %d, %lld\n", dolium_reply_kind_of(reply),
+           dolium_reply_count(reply), (long long)dolium_reply_integer(dolium_reply_at(reply, 0)),
+           dolium_reply_kind_of(dolium_reply_at(reply, 1)) == DOLIUM_REPLY_ERROR,
+           (long long)dolium_reply_integer(dolium_reply_at(reply, 2)));
+    dolium_reply_free(reply);
+    dolium_command wordless[] = {{numbered, 3}, {NULL, 0}}, torn_words[] = {{NULL, 2}};
+    printf("many refused: %d %d %d %d\n",
+           dolium_execute_many(store, wordless, 2, &reply) == DOLIUM_ERROR && !reply,
+           dolium_execute_many(store, torn_words, 1, &reply) == DOLIUM_ERROR && !reply,
+           dolium_execute_many(store, NULL, 1, &reply) == DOLIUM_ERROR && !reply,
+           dolium_execute_many(store, many, 1, NULL) == DOLIUM_ERROR);
+    if (dolium_execute_many(store, NULL, 0, &reply) != DOLIUM_OK || dolium_reply_count(reply) != 0)
+        return 8;
+    dolium_reply_free(reply);
+
     uint8_t value[8];
     if (dolium_get(store, (const uint8_t *)"k", 1, value, sizeof value, NULL) == DOLIUM_ERROR)
         printf("no length: %s\n", dolium_error_message());

@@ -7,12 +7,14 @@ use std::process::Command;
 
 const EXPECTED: &str = "\
 served: 1, and no store: 0
+many: 5 3, 7, error 1, 14
+many refused: 1 1 1 1
 no length: dolium_get needs a place for the length
 visit 0: v
 visit 1: (none)
 visit 2: (none)
 visit 3: w
-steps of none: 3 keys
+steps of none: 4 keys
 nothing: a pointer is NULL though its length is 100: an empty string has length 0
 negative: a length is 18446744073709551615, which is more than there can be in memory: was it negative?
 refused: 1 1 1 1 1 1 1

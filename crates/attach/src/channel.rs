@@ -1,4 +1,4 @@
-//! The ring to the server: one request, one reply.
+//! The ring to the server: requests, and as many replies.
 //!
 //! A request that got no reply is the ring's last: what comes later could be the reply to that one. The
 //! socket is shut then, so that the server gives back what it keeps for the ring.
@@ -29,7 +29,7 @@ pub struct Channel {
     patience: Patience,
     request: Vec<u8>,
     input: Vec<u8>,
-    standing: Standing,
+    pub(crate) standing: Standing,
     /// Why nothing more can be asked.
     broken: Option<Break>,
 }
@@ -75,19 +75,35 @@ impl Channel {
         limit: Option<Duration>,
     ) -> Result<Value, Error> {
         let name = name_of_one_that_answers(args)?;
+        let deadline = self.begin(limit)?;
+        self.select_for(db, name, deadline)?;
+        let reply = self.ask(args, deadline)?;
+        self.standing.note(db, name, &reply);
+        Ok(reply)
+    }
+
+    /// Until when what is asked now may take.
+    pub(crate) fn begin(&self, limit: Option<Duration>) -> Result<Option<Instant>, Error> {
         // Whose transaction it was matters to nobody any more.
         if let Some(broken) = self.broken {
             return Err(broken.error());
         }
         // A time that no clock reaches is none.
-        let deadline = limit.and_then(|limit| Instant::now().checked_add(limit));
+        Ok(limit.and_then(|limit| Instant::now().checked_add(limit)))
+    }
+
+    /// Has the server select the handle's database, if the command needs that.
+    pub(crate) fn select_for(
+        &mut self,
+        db: u16,
+        name: &[u8],
+        deadline: Option<Instant>,
+    ) -> Result<(), Error> {
         if self.standing.needs_select(db, name)? {
             let reply = self.ask(&[b"SELECT", db.to_string().as_bytes()], deadline)?;
             self.standing.note_select(db, &reply)?;
         }
-        let reply = self.ask(args, deadline)?;
-        self.standing.note(db, name, &reply);
-        Ok(reply)
+        Ok(())
     }
 
     /// A transaction of this process is being queued: a command gets no answer of its own.
@@ -96,20 +112,36 @@ impl Channel {
     }
 
     fn ask(&mut self, args: &[&[u8]], deadline: Option<Instant>) -> Result<Value, Error> {
-        self.request.clear();
+        self.write(args);
+        let mut replies = self.answers(1, deadline)?;
+        Ok(replies.pop().expect("one was waited for"))
+    }
+
+    /// Adds a request to those that go next; says how long they are together.
+    pub(crate) fn write(&mut self, args: &[&[u8]]) -> usize {
         let mut writer = RespWriter::new(&mut self.request, Version::V2);
         writer.array(args.len());
         for arg in args {
             writer.bulk(arg);
         }
-        let value = self.exchange(deadline).map_err(|error| self.break_off(error));
+        self.request.len()
+    }
+
+    /// Sends what was written, and waits for so many replies.
+    pub(crate) fn answers(
+        &mut self,
+        count: usize,
+        deadline: Option<Instant>,
+    ) -> Result<Vec<Value>, Error> {
+        let values = self.exchange(count, deadline).map_err(|error| self.break_off(error));
+        self.request.clear();
         if self.request.capacity() > BUFFER_KEPT {
             self.request = Vec::new();
         }
         if self.input.capacity() > BUFFER_KEPT {
             self.input = std::mem::take(&mut self.input).into_boxed_slice().into_vec();
         }
-        value
+        values
     }
 
     /// Nothing more is asked after an error.
@@ -126,10 +158,11 @@ impl Channel {
         error
     }
 
-    /// Sends the request piece by piece while taking in the reply.
-    fn exchange(&mut self, deadline: Option<Instant>) -> Result<Value, Error> {
+    /// Sends what there is piece by piece while taking in the replies.
+    fn exchange(&mut self, count: usize, deadline: Option<Instant>) -> Result<Vec<Value>, Error> {
         let mut sent = 0;
         let mut state = SkipState::default();
+        let mut values = Vec::with_capacity(count);
         loop {
             let gone = |_| Error::ServerGone;
             let pushed = self.end.send(&self.request[sent..]).map_err(gone)?;
@@ -141,10 +174,11 @@ impl Channel {
             if pushed + pulled > 0 {
                 self.patience.found();
             }
-            if pulled > 0
-                && let Some(value) = self.next_reply(&mut state)?
-            {
-                return Ok(value);
+            if pulled > 0 {
+                self.take_replies(count, &mut state, &mut values)?;
+                if values.len() == count {
+                    return Ok(values);
+                }
             }
             if deadline.is_some_and(|deadline| Instant::now() >= deadline) {
                 return Err(Error::TimedOut);
@@ -158,25 +192,33 @@ impl Channel {
         }
     }
 
-    /// The reply at the input's beginning, if it is whole.
-    fn next_reply(&mut self, state: &mut SkipState) -> Result<Option<Value>, Error> {
-        loop {
-            match reply::skip(&self.input, state) {
-                Parse::Incomplete { .. } => return Ok(None),
+    /// The replies at the input's beginning that are whole, until there are so many.
+    fn take_replies(
+        &mut self,
+        count: usize,
+        state: &mut SkipState,
+        to: &mut Vec<Value>,
+    ) -> Result<(), Error> {
+        let mut taken = 0;
+        while to.len() < count {
+            let rest = &self.input[taken..];
+            match reply::skip(rest, state) {
+                Parse::Incomplete { .. } => break,
                 Parse::Error(error) => return Err(Error::Reply(error)),
                 Parse::Complete { consumed } => {
-                    let decoded = reply::decode(&self.input[..consumed]).map_err(Error::Reply)?;
-                    self.input.drain(..consumed);
+                    let decoded = reply::decode(&rest[..consumed]).map_err(Error::Reply)?;
+                    taken += consumed;
                     *state = SkipState::default();
                     match decoded {
                         // A message that answers nothing (HELLO 3 allows them): not ours to show.
-                        Some((Value::Push(_), _)) => {}
-                        Some((value, _)) => return Ok(Some(value)),
-                        None => return Ok(None),
+                        Some((Value::Push(_), _)) | None => {}
+                        Some((value, _)) => to.push(value),
                     }
                 }
             }
         }
+        self.input.drain(..taken);
+        Ok(())
     }
 
     fn ring_bell(&self) -> Result<(), Error> {

@@ -2,7 +2,7 @@
 //!
 //! ```text
 //!   get, get_many, exists, ttl, kind, scan, counters  ->  the arena itself, mapped read-only
-//!   execute (every command there is)                  ->  a ring to the server, and back
+//!   execute, execute_many (every command there is)    ->  a ring to the server, and back
 //! ```
 //!
 //! A read costs about two cache misses. It makes no system call and needs nothing of the server,
@@ -22,6 +22,7 @@
 //! ```
 
 mod ask;
+mod batch;
 mod channel;
 mod clock;
 mod connect;

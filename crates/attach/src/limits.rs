@@ -18,6 +18,8 @@ pub const AWAY_LONG: Duration = Duration::from_micros(5);
 pub const SLEEP_MAX: Duration = Duration::from_secs(1);
 /// How long after it has hung up a server may take to end, to be called gone.
 pub const END_WAIT: Duration = Duration::from_millis(200);
+/// Of many commands no more are sent before there are replies.
+pub const BATCH_BYTES: usize = 256 << 10;
 /// Bytes received at once.
 pub const RECEIVE_BYTES: usize = 256 << 10;
 /// Buffers larger than this are given back after use.

@@ -19,6 +19,14 @@ const END_A_TRANSACTION: [&str; 3] = ["DISCARD", "RESET", "QUIT"];
 /// After these another database may be selected than before: a queued SELECT runs with EXEC.
 const FORGET_THE_DATABASE: [&str; 3] = ["RESET", "EXEC", "DISCARD"];
 
+/// What comes behind these waits for their replies, which say where it runs.
+const DECIDE: [&str; 7] = ["MULTI", "EXEC", "AUTH", "HELLO", "RESET", "QUIT", "DISCARD"];
+
+/// Is where the next command runs known only from the reply to this one?
+pub fn decides(name: &[u8]) -> bool {
+    DECIDE.into_iter().any(|other| is(name, other))
+}
+
 #[derive(Debug)]
 pub struct Standing {
     /// The database that the server has selected for this client, if known.
