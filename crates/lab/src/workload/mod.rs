@@ -3,6 +3,7 @@
 
 pub mod distribution;
 pub mod pool;
+pub mod protocol;
 pub mod recipe;
 pub mod sizes;
 pub mod value;
@@ -14,9 +15,9 @@ use serde::Serialize;
 
 pub use distribution::Distribution;
 pub use pool::RequestPool;
+pub use protocol::Protocol;
 pub use recipe::{Action, Part, Recipe, Template};
 pub use sizes::Sizes;
-pub use wire::Protocol;
 
 use crate::LabError;
 

@@ -15,12 +15,7 @@
 //! length and begins with the same four bytes (not over binary and HTTP, whose heads vary from
 //! server to server). A miss or an error begins otherwise.
 
-use std::str::FromStr;
-
-use serde::{Deserialize, Serialize};
-
-use super::{Operation, value};
-use crate::LabError;
+use super::{Operation, Protocol, value};
 
 /// Key numbers stay below this: the top bit of a request's word marks a SET.
 pub const KEY_IDS: u32 = 1 << 31;
@@ -31,69 +26,6 @@ pub const BINARY_NOOP: u8 = 0x0a;
 
 /// Bytes of a reply besides the value, at most: heads, the key, line ends.
 pub const REPLY_AROUND_VALUE: usize = 320;
-
-/// Which protocol the generator speaks.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Protocol {
-    /// RESP2, as Redis speaks it.
-    Resp,
-    /// RESP3: the same requests after `HELLO 3`.
-    Resp3,
-    /// Memcached's text protocol.
-    Memcached,
-    /// Memcached's meta commands.
-    Meta,
-    /// Memcached's binary protocol.
-    Binary,
-    /// HTTP/1.1 with one key a path, as Dolium serves it.
-    Http,
-}
-
-impl Protocol {
-    /// All of them.
-    pub const ALL: [Self; 6] =
-        [Self::Resp, Self::Resp3, Self::Memcached, Self::Meta, Self::Binary, Self::Http];
-
-    /// The name in tables and on the command line.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Resp => "resp",
-            Self::Resp3 => "resp3",
-            Self::Memcached => "memcached",
-            Self::Meta => "meta",
-            Self::Binary => "binary",
-            Self::Http => "http",
-        }
-    }
-
-    /// Whether a good reply can be known by its first bytes and its length.
-    pub fn has_fixed_replies(self) -> bool {
-        !matches!(self, Self::Binary | Self::Http)
-    }
-
-    /// Whether Redis' commands can be asked over it.
-    pub fn is_redis(self) -> bool {
-        matches!(self, Self::Resp | Self::Resp3)
-    }
-}
-
-impl FromStr for Protocol {
-    type Err = LabError;
-
-    fn from_str(text: &str) -> Result<Self, LabError> {
-        match text {
-            "redis" => Ok(Self::Resp),
-            "text" => Ok(Self::Memcached),
-            other => {
-                Self::ALL.into_iter().find(|protocol| protocol.name() == other).ok_or_else(|| {
-                    let names = Self::ALL.map(Self::name).join(", ");
-                    LabError::Options(format!("unknown protocol {other:?}: use one of {names}"))
-                })
-            }
-        }
-    }
-}
 
 /// What every good reply to one operation looks like.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
