@@ -134,6 +134,7 @@ fn unexpected(bytes: &[u8]) -> LabError {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::workload::expected;
 
     fn asked(protocol: Protocol) -> Asking {
         Asking { protocol, id: 9, key_bytes: 16, value_bytes: 30, ttl: 0 }
@@ -143,7 +144,7 @@ mod tests {
     fn a_good_reply_is_good_only_when_it_is_whole() {
         for protocol in [Protocol::Resp, Protocol::Memcached, Protocol::Meta] {
             for operation in [Operation::Get, Operation::Set] {
-                let reply = wire::good_reply(operation, asked(protocol));
+                let reply = expected::good_reply(operation, asked(protocol));
                 for cut in 0..reply.len() {
                     assert_eq!(
                         read(&reply[..cut], operation, asked(protocol), true).unwrap(),

@@ -16,7 +16,7 @@ use std::path::Path;
 use crate::LabError;
 use crate::generator::Target;
 use crate::limits::NULL_BUFFER_BYTES;
-use crate::workload::{Operation, Protocol, wire};
+use crate::workload::{Operation, Protocol, expected, wire};
 
 /// How requests are told apart without being read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -61,7 +61,7 @@ impl NullSpec {
             let name = protocol.name();
             return Err(LabError::Options(format!("there is no null server for {name}")));
         };
-        let reply = wire::good_reply(operation, asking);
+        let reply = expected::good_reply(operation, asking);
         Ok(Self { engine, counting: Counting::Newlines(lines), reply, busy_ns: 0.0 })
     }
 }

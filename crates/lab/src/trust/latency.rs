@@ -12,7 +12,7 @@ use crate::LabError;
 use crate::generator::{self, LoadSpec, Pace, Target};
 use crate::stores::{Store, Surroundings};
 use crate::workload::wire::{self, Asking};
-use crate::workload::{Operation, Protocol, RequestPool};
+use crate::workload::{Operation, Protocol, RequestPool, expected};
 
 /// Share by which a percentile may differ.
 const BOUND: f64 = 0.05;
@@ -108,7 +108,7 @@ fn sizes(protocol: Protocol) -> (usize, usize) {
     let asking = Asking { protocol, id: 0, key_bytes: KEY_BYTES, value_bytes: VALUE_BYTES, ttl: 0 };
     let mut request = Vec::new();
     wire::push_request(&mut request, Operation::Get, asking);
-    (request.len(), wire::good_reply(Operation::Get, asking).len())
+    (request.len(), expected::good_reply(Operation::Get, asking).len())
 }
 
 impl fmt::Display for Outcome {

@@ -2,6 +2,7 @@
 //! sides of the talk.
 
 pub mod distribution;
+pub mod expected;
 pub mod pool;
 pub mod protocol;
 pub mod recipe;

@@ -12,8 +12,9 @@
 //! write) a connection walks its own stretch, and where keys are inserted all connections walk in
 //! step along one line of time.
 
+use super::expected::{self, ReplyShape};
 use super::recipe::{Action, Recipe, Template};
-use super::wire::{self, Asking, ReplyShape};
+use super::wire::{self, Asking};
 use super::{Distribution, Mix, Operation, Workload};
 use crate::LabError;
 use crate::limits::{POOL_L2_MULTIPLE, POOL_MAX_BYTES};
@@ -66,8 +67,8 @@ impl RequestPool {
         let mut pool = Self {
             request_len: if workload.mix == Mix::Set { set_len } else { get_len },
             one_shape: workload.one_shape(),
-            get: wire::reply_shape(Operation::Get, typical(workload)),
-            set: wire::reply_shape(Operation::Set, typical(workload)),
+            get: expected::reply_shape(Operation::Get, typical(workload)),
+            set: expected::reply_shape(Operation::Set, typical(workload)),
             workload: workload.clone(),
             bytes: Vec::with_capacity(count * mean_len + set_len),
             requests: Vec::with_capacity(count),
@@ -173,7 +174,7 @@ impl RequestPool {
     /// Length of the longest reply that is compared as a whole.
     pub fn longest_reply(&self) -> usize {
         let most = self.workload.value_bytes.bounds().1;
-        self.get.len.max(most + wire::REPLY_AROUND_VALUE)
+        self.get.len.max(most + expected::REPLY_AROUND_VALUE)
     }
 
     /// How many slices of `pipeline` requests there are; at least one.

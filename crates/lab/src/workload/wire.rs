@@ -1,19 +1,12 @@
-//! The bytes of one request, and how to recognise its reply without parsing it.
+//! The bytes of one request. What is answered to it is in `expected.rs`.
 //!
 //! ```text
 //! RESP GET    *2 CRLF $3 CRLF GET CRLF $16 CRLF key:000000000042 CRLF
-//!      reply  $100 CRLF <100 bytes> CRLF
 //! text get    get key:000000000042 CRLF
-//!      reply  VALUE key:000000000042 0 100 CRLF <100 bytes> CRLF END CRLF
 //! meta get    mg key:000000000042 v CRLF
-//!      reply  VA 100 CRLF <100 bytes> CRLF
 //! binary get  80 00 | key length 2 | 00 00 00 00 | body length 4 | opaque 4 | cas 8 | key
 //! HTTP GET    GET /keys/key:000000000042 HTTP/1.1 CRLF Host: localhost CRLF CRLF
 //! ```
-//!
-//! Where all keys have one width and all values one size, every good reply to an operation has one
-//! length and begins with the same four bytes (not over binary and HTTP, whose heads vary from
-//! server to server). A miss or an error begins otherwise.
 
 use super::{Operation, Protocol, value};
 
@@ -23,16 +16,6 @@ pub const KEY_IDS: u32 = 1 << 31;
 /// Binary verbs of a request for many keys, which its replies repeat.
 pub const BINARY_GETKQ: u8 = 0x0d;
 pub const BINARY_NOOP: u8 = 0x0a;
-
-/// Bytes of a reply besides the value, at most: heads, the key, line ends.
-pub const REPLY_AROUND_VALUE: usize = 320;
-
-/// What every good reply to one operation looks like.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct ReplyShape {
-    pub len: usize,
-    pub head: [u8; 4],
-}
 
 /// Appends the key numbered `id`: `key:` and zeros before the digits, cut to the width.
 pub fn push_key(out: &mut Vec<u8>, id: u32, width: usize) {
@@ -223,50 +206,6 @@ pub fn push_gets(out: &mut Vec<u8>, protocol: Protocol, keys: &[(u32, usize)]) {
     }
 }
 
-/// The good reply to a GET or SET, whole. Binary and HTTP have none that all servers share.
-pub fn good_reply(operation: Operation, asking: Asking) -> Vec<u8> {
-    let Asking { id, key_bytes, value_bytes, .. } = asking;
-    let mut out = Vec::new();
-    let get = operation != Operation::Set;
-    match asking.protocol {
-        Protocol::Resp | Protocol::Resp3 if get => {
-            out.push(b'$');
-            push_number(&mut out, value_bytes);
-            out.extend_from_slice(b"\r\n");
-            value::push(&mut out, id, value_bytes);
-            out.extend_from_slice(b"\r\n");
-        }
-        Protocol::Resp | Protocol::Resp3 => out.extend_from_slice(b"+OK\r\n"),
-        Protocol::Memcached if get => {
-            out.extend_from_slice(b"VALUE ");
-            push_key(&mut out, id, key_bytes);
-            out.extend_from_slice(b" 0 ");
-            push_number(&mut out, value_bytes);
-            out.extend_from_slice(b"\r\n");
-            value::push(&mut out, id, value_bytes);
-            out.extend_from_slice(b"\r\nEND\r\n");
-        }
-        Protocol::Memcached => out.extend_from_slice(b"STORED\r\n"),
-        Protocol::Meta if get => {
-            out.extend_from_slice(b"VA ");
-            push_number(&mut out, value_bytes);
-            out.extend_from_slice(b"\r\n");
-            value::push(&mut out, id, value_bytes);
-            out.extend_from_slice(b"\r\n");
-        }
-        Protocol::Meta => out.extend_from_slice(b"HD\r\n"),
-        Protocol::Binary | Protocol::Http => {}
-    }
-    out
-}
-
-/// Length and first bytes of every good reply to `operation` with these sizes.
-pub fn reply_shape(operation: Operation, asking: Asking) -> ReplyShape {
-    let reply = good_reply(operation, asking);
-    let byte = |at: usize| reply.get(at).copied().unwrap_or(0);
-    ReplyShape { len: reply.len(), head: [byte(0), byte(1), byte(2), byte(3)] }
-}
-
 /// Line feeds in one request, by which a null server counts requests. `None` where requests are
 /// not made of lines.
 pub fn newlines(protocol: Protocol, operation: Operation) -> Option<usize> {
@@ -297,7 +236,7 @@ pub fn newlines(protocol: Protocol, operation: Operation) -> Option<usize> {
     })
 }
 
-fn push_number(out: &mut Vec<u8>, number: usize) {
+pub(super) fn push_number(out: &mut Vec<u8>, number: usize) {
     out.extend_from_slice(number.to_string().as_bytes());
 }
 
