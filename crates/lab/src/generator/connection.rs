@@ -16,7 +16,8 @@ use super::reply::{self, Verdict};
 use super::stream::Stream;
 use crate::LabError;
 use crate::error::excerpt;
-use crate::workload::pool::{Walk, asking};
+use crate::workload::pool::asking;
+use crate::workload::walk::Walk;
 use crate::workload::{Operation, Protocol, RequestPool, Workload, wire};
 
 /// Requests sent together, and when their time began.

@@ -8,6 +8,7 @@ pub mod protocol;
 pub mod recipe;
 pub mod sizes;
 pub mod value;
+pub mod walk;
 pub mod wire;
 
 use std::str::FromStr;

@@ -5,12 +5,7 @@
 //! slice   |<------- pipeline of 2 ------->|                    one send
 //! ```
 //!
-//! Every connection walks over the slices from its own start with its own stride, which has no
-//! divisor in common with their number: each sees all slices, each in a different order. Clients
-//! that ask for the same keys in step keep a server's caches warm and flatter it. Two kinds of
-//! workload keep an order: where one request must follow another (sequential keys, read then
-//! write) a connection walks its own stretch, and where keys are inserted all connections walk in
-//! step along one line of time.
+//! Each connection goes over the slices on a way of its own (`walk.rs`).
 
 use super::expected::{self, ReplyShape};
 use super::recipe::{Action, Recipe, Template};
@@ -233,30 +228,6 @@ impl RequestPool {
             },
         }
     }
-
-    /// The walk of connection number `connection` of `of`.
-    pub fn walk(&self, connection: usize, of: usize, pipeline: usize) -> Walk {
-        let slices = self.slices(pipeline);
-        let of = of.max(1);
-        let recipe = match &self.workload.mix {
-            Mix::Recipe(recipe) => Some(recipe),
-            _ => None,
-        };
-        if recipe.is_some_and(Recipe::inserts) {
-            return Walk { at: connection % slices, stride: of % slices, slices };
-        }
-        if self.workload.distribution == Distribution::Sequential
-            || recipe.is_some_and(Recipe::pairs)
-        {
-            return Walk { at: slices * connection / of % slices, stride: 1, slices };
-        }
-        let salt = mix(self.workload.seed ^ mix(connection as u64));
-        let mut stride = 1 + mix(salt) as usize % slices;
-        while gcd(stride, slices) != 1 {
-            stride = stride % slices + 1;
-        }
-        Walk { at: salt as usize % slices, stride, slices }
-    }
 }
 
 /// What a request for key `id` of this workload depends on.
@@ -279,45 +250,12 @@ fn typical(workload: &Workload) -> Asking {
     }
 }
 
-/// One connection's way through the slices.
-#[derive(Clone, Copy)]
-pub struct Walk {
-    at: usize,
-    stride: usize,
-    slices: usize,
-}
-
-impl Walk {
-    /// The next slice, which stays the next.
-    #[inline]
-    pub fn peek(&self) -> usize {
-        self.at
-    }
-
-    /// The next slice.
-    #[inline]
-    pub fn step(&mut self) -> usize {
-        let slice = self.at;
-        self.at += self.stride;
-        if self.at >= self.slices {
-            self.at -= self.slices;
-        }
-        slice
-    }
-}
-
-fn gcd(a: usize, b: usize) -> usize {
-    if b == 0 { a } else { gcd(b, a % b) }
-}
-
 #[cfg(test)]
-mod tests {
-    use std::collections::HashSet;
-
+pub(super) mod tests {
     use super::super::{Distribution, Part, Protocol};
     use super::*;
 
-    fn workload(mix: Mix) -> Workload {
+    pub(in super::super) fn workload(mix: Mix) -> Workload {
         Workload {
             protocol: Protocol::Resp,
             mix,
@@ -328,25 +266,6 @@ mod tests {
             ttl: 0,
             seed: 1,
         }
-    }
-
-    #[test]
-    fn connections_see_every_slice_and_in_different_orders() {
-        let pool = RequestPool::build(&workload(Mix::Get)).unwrap();
-        assert!(pool.len_bytes() >= 4 * l2_bytes());
-        let slices = pool.slices(10);
-        let walk = |connection| {
-            let mut walk = pool.walk(connection, 50, 10);
-            (0..slices).map(|_| walk.step()).collect::<Vec<_>>()
-        };
-        let mut steps = HashSet::new();
-        for connection in 0..50 {
-            let order = walk(connection);
-            assert_eq!(pool.walk(connection, 50, 10).peek(), order[0]);
-            assert_eq!(order.iter().collect::<HashSet<_>>().len(), slices);
-            steps.insert((order[1] + slices - order[0]) % slices);
-        }
-        assert!(steps.len() > 45, "only {} different strides", steps.len());
     }
 
     #[test]
@@ -361,7 +280,7 @@ mod tests {
         }
     }
 
-    fn recipe(parts: &[(f64, Action)]) -> Mix {
+    pub(in super::super) fn recipe(parts: &[(f64, Action)]) -> Mix {
         let part =
             |(weight, action): &(f64, Action)| Part { weight: *weight, action: action.clone() };
         Mix::Recipe(Recipe { name: "r".into(), parts: parts.iter().map(part).collect() })
@@ -386,10 +305,6 @@ mod tests {
             }
         }
         assert!(young > count / 3, "{young} of {count} reads are of the newest hundred");
-        let mut walks: Vec<Walk> = (0..3).map(|number| pool.walk(number, 3, 1)).collect();
-        let order: Vec<usize> =
-            (0..4).flat_map(|_| walks.iter_mut().map(Walk::step).collect::<Vec<_>>()).collect();
-        assert_eq!(order, (0..12).collect::<Vec<_>>());
     }
 
     #[test]
