@@ -2,8 +2,8 @@
 //!
 //! They are hints of one moment: nothing is published through them, so every access is Relaxed.
 
+use super::output_limits::{self, OutputLimit};
 use super::table;
-use super::value::{OutputLimit, parse_output_limits};
 use crate::limits::SLOWLOG_TIMES_ALL_BELOW_US;
 use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU64, Ordering::Relaxed};
 
@@ -86,7 +86,7 @@ impl Live {
         self.intset_members_max.store(unsigned("set-max-intset-entries"), Relaxed);
         self.has_password.store(!text("requirepass").is_empty(), Relaxed);
         self.protected_mode.store(text("protected-mode") == "yes", Relaxed);
-        if let Ok(limits) = parse_output_limits(text("client-output-buffer-limit")) {
+        if let Ok(limits) = output_limits::parse(text("client-output-buffer-limit")) {
             self.normal.store(limits[0]);
             self.pubsub.store(limits[2]);
         }

@@ -9,6 +9,7 @@ pub mod file;
 mod included;
 pub mod live;
 mod nearest;
+pub mod output_limits;
 pub mod page;
 mod promises;
 pub mod rewrite;
@@ -132,7 +133,7 @@ impl Config {
                 Kind::Save if !new.is_empty() && seen[at] == "save" && !values[at].is_empty() => {
                     format!("{} {new}", values[at])
                 }
-                Kind::OutputLimits => merge_limits(&values[at], &new),
+                Kind::OutputLimits => output_limits::merge(&values[at], &new),
                 _ => new,
             };
             seen[at] = if several { "save" } else { "" };
@@ -189,7 +190,7 @@ impl Config {
             let new = value::normalise(directive.kind, text).map_err(refuse)?;
             promises::refuse(directive.name, &new).map_err(refuse)?;
             values[at] = match directive.kind {
-                Kind::OutputLimits => merge_limits(&values[at], &new),
+                Kind::OutputLimits => output_limits::merge(&values[at], &new),
                 _ => new,
             };
             changed.push(directive.name);
@@ -255,21 +256,6 @@ impl Config {
     fn lock(&self) -> std::sync::MutexGuard<'_, Vec<String>> {
         self.values.lock().unwrap_or_else(PoisonError::into_inner)
     }
-}
-
-/// Classes that a new value does not name keep their limits.
-fn merge_limits(old: &str, new: &str) -> String {
-    let (Ok(old), Ok(new)) = (value::parse_output_limits(old), value::parse_output_limits(new))
-    else {
-        return old.into();
-    };
-    let mut words = Vec::new();
-    for (class, name) in ["normal", "slave", "pubsub"].iter().enumerate() {
-        if let Some(limit) = new[class].or(old[class]) {
-            words.push(format!("{name} {} {} {}", limit.hard, limit.soft, limit.seconds));
-        }
-    }
-    words.join(" ")
 }
 
 #[cfg(test)]

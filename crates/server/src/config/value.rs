@@ -1,6 +1,7 @@
 //! Values of directives: checked, and brought to the one form in which CONFIG GET shows them.
 
 use super::directive::Kind;
+use super::output_limits;
 use crate::doors::parse_host;
 use dolium_commands::redis::notifications::Notifications;
 use dolium_protocol::number::parse_i64;
@@ -51,7 +52,7 @@ pub fn normalise(kind: Kind, text: &str) -> Result<String, String> {
             .ok_or_else(|| "argument couldn't be parsed into an octal number".into()),
         Kind::Save => save_points(text),
         Kind::OutputLimits => {
-            parse_output_limits(text)?;
+            output_limits::parse(text)?;
             Ok(text.into())
         }
         Kind::Notify => Notifications::parse(text)
@@ -164,43 +165,6 @@ fn oom_scores(text: &str) -> Result<String, String> {
     })
 }
 
-/// Most unsent output of a client: closed at once over `hard`, after `seconds` over `soft`.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct OutputLimit {
-    pub hard: u64,
-    pub soft: u64,
-    pub seconds: u64,
-}
-
-/// The limits of (normal, replica, pubsub) clients that a value names. One blank parts two words: with another there is
-/// an empty word, which as a number is 0.
-pub fn parse_output_limits(text: &str) -> Result<[Option<OutputLimit>; 3], String> {
-    let words: Vec<&str> = text.split(' ').collect();
-    if !words.len().is_multiple_of(4) {
-        return Err("Wrong number of arguments in buffer limit configuration.".into());
-    }
-    let mut limits = [None; 3];
-    for four in words.chunks(4) {
-        let class = match four[0].to_ascii_lowercase().as_str() {
-            "normal" => 0,
-            "slave" | "replica" => 1,
-            "pubsub" => 2,
-            _ => return Err("Invalid client class specified in buffer limit configuration.".into()),
-        };
-        let bad = || {
-            "Error in hard, soft or soft_seconds setting in buffer limit configuration.".to_string()
-        };
-        let number = |w: &str| parse_bytes(w).map(|n| n as u64).ok_or_else(bad);
-        let seconds = if four[3].is_empty() { Ok(0) } else { four[3].parse::<i32>() };
-        limits[class] = Some(OutputLimit {
-            hard: number(four[1])?,
-            soft: number(four[2])?,
-            seconds: seconds.ok().and_then(|n| u64::try_from(n).ok()).ok_or_else(bad)?,
-        });
-    }
-    Ok(limits)
-}
-
 /// A value as a line of a configuration file holds it: quoted where it must be.
 pub fn quote(text: &str) -> String {
     let plain = !text.is_empty()
@@ -262,30 +226,6 @@ mod tests {
         assert_eq!(normalise(Kind::Octal, "700").unwrap(), "700");
         assert!(normalise(Kind::Octal, "999").is_err());
     }
-
-    /// Each of these is what Redis 7.0.15 says.
-    #[test]
-    fn limits_of_output_are_parted_by_single_blanks() {
-        let limit = |hard, soft, seconds| Some(OutputLimit { hard, soft, seconds });
-        for (text, normal) in [
-            ("normal 1kb 2 3", limit(1024, 2, 3)),
-            ("NORMAL 0 0 +1", limit(0, 0, 1)),
-            ("normal 5 0 ", limit(5, 0, 0)),
-            ("normal 5  1", limit(5, 0, 1)),
-            ("pubsub 1 1 1", None),
-        ] {
-            assert_eq!(parse_output_limits(text).unwrap()[0], normal, "{text}");
-        }
-        for text in ["normal 0 0 0 ", " normal 0 0 0", "normal  0 0 0", "normal\t0\t0\t0", ""] {
-            let reason = parse_output_limits(text).unwrap_err();
-            assert!(reason.starts_with("Wrong number of arguments"), "{text}: {reason}");
-        }
-        for text in ["normal 0 0 -1", "normal x 0 0", "normal 0 0 1x", "normal 0 0 2147483648"] {
-            let reason = parse_output_limits(text).unwrap_err();
-            assert!(reason.starts_with("Error in hard"), "{text}: {reason}");
-        }
-    }
-
     #[test]
     fn save_points_are_parted_by_single_blanks() {
         let of = |text| normalise(Kind::Save, text);
