@@ -5,6 +5,7 @@ mod absent;
 pub mod caveats;
 pub mod directive;
 mod directory;
+mod failure;
 pub mod file;
 mod included;
 pub mod live;
@@ -20,39 +21,11 @@ pub mod value;
 use crate::heap::{Heap, Untold};
 use directive::Kind;
 pub use directory::Entered;
+pub use failure::{ConfigFailure, SetFailure};
 pub use live::Live;
-use std::fmt::Display;
 use std::path::PathBuf;
 use std::sync::{Mutex, PoisonError};
 use table::DIRECTIVES;
-
-/// Why a configuration was refused: where, and what to do about it.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct ConfigFailure {
-    pub place: String,
-    pub reason: String,
-}
-
-impl ConfigFailure {
-    pub fn new(place: impl Display, reason: String) -> Self {
-        ConfigFailure { place: place.to_string(), reason }
-    }
-}
-
-impl Display for ConfigFailure {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "{}: {}", self.place, self.reason)
-    }
-}
-
-impl std::error::Error for ConfigFailure {}
-
-/// Why a change of parameters was refused. Nothing was changed.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum SetFailure {
-    Unknown(String),
-    Refused { name: String, reason: String },
-}
 
 #[derive(Debug)]
 pub struct Config {
