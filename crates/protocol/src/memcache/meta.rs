@@ -8,6 +8,7 @@
 //! A reply repeats what was asked for in the order of the request, so the flags stay readable in
 //! that order ([`Flags::iter`]) beside their parsed values.
 
+use super::base64;
 use super::line::{Split, Words, block_len, signed, unsigned, unsigned_32};
 use super::parse::{Limits, MetaLine, Request, Understood};
 use super::refusal::Refusal;
@@ -62,7 +63,7 @@ impl<'a> Key<'a> {
         if !self.base64 {
             return self.text;
         }
-        let len = decode_base64(self.text, buffer).unwrap_or(0);
+        let len = base64::decode(self.text, buffer).unwrap_or(0);
         &buffer[..len]
     }
 }
@@ -172,7 +173,7 @@ fn debug<'a>(line: &'a [u8], text: &'a [u8]) -> Understood<'a> {
     let mut rest = after(line, 2);
     let mut flags = Flags::new(rest);
     if rest.next() == Some(b"b") {
-        if decode_base64(text, &mut [0; MEMCACHE_KEY_BYTES_MAX]).is_none() {
+        if base64::decode(text, &mut [0; MEMCACHE_KEY_BYTES_MAX]).is_none() {
             return Refusal::BadLine.into();
         }
         flags.seen |= 1 << b'b';
@@ -236,7 +237,7 @@ fn flags<'a>(words: Words<'a>, key: &[u8]) -> Result<Flags<'a>, Refusal> {
             b'T' => number(&mut flags.exptime),
             b'R' => number(&mut flags.recache),
             b'b' => {
-                if decode_base64(key, &mut [0; MEMCACHE_KEY_BYTES_MAX]).is_none() {
+                if base64::decode(key, &mut [0; MEMCACHE_KEY_BYTES_MAX]).is_none() {
                     malformed = Some(Refusal::KeyEncoding);
                 }
             }
@@ -289,67 +290,5 @@ fn check<'a>(verb: Verb, flags: Flags<'a>) -> Result<Flags<'a>, Refusal> {
 impl<'a> From<Command<'a>> for Understood<'a> {
     fn from(command: Command<'a>) -> Self {
         Self::Whole(Request::Meta(command))
-    }
-}
-
-/// Decodes standard base64 with padding; `None` unless well formed and not empty.
-fn decode_base64(text: &[u8], out: &mut KeyBuffer) -> Option<usize> {
-    if text.is_empty() || !text.len().is_multiple_of(4) || text.len() > MEMCACHE_KEY_BYTES_MAX {
-        return None;
-    }
-    let padding = text.iter().rev().take_while(|byte| **byte == b'=').count();
-    if padding > 2 {
-        return None;
-    }
-    let digits = &text[..text.len() - padding];
-    let mut len = 0;
-    for group in digits.chunks(4) {
-        let mut bits = 0u32;
-        for index in 0..4 {
-            let digit = group.get(index).map_or(Some(0), |byte| base64_digit(*byte))?;
-            bits = bits << 6 | digit;
-        }
-        let [_, bytes @ ..] = bits.to_be_bytes();
-        let count = group.len() - 1;
-        out[len..len + count].copy_from_slice(&bytes[..count]);
-        len += count;
-    }
-    Some(len)
-}
-
-fn base64_digit(byte: u8) -> Option<u32> {
-    let digit = match byte {
-        b'A'..=b'Z' => byte - b'A',
-        b'a'..=b'z' => byte - b'a' + 26,
-        b'0'..=b'9' => byte - b'0' + 52,
-        b'+' => 62,
-        b'/' => 63,
-        _ => return None,
-    };
-    Some(u32::from(digit))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn decodes_well_formed_base64_only() {
-        let decode = |text: &[u8]| {
-            let mut out = [0; MEMCACHE_KEY_BYTES_MAX];
-            decode_base64(text, &mut out).map(|len| out[..len].to_vec())
-        };
-        for (text, bytes) in [
-            (&b"Zg=="[..], &b"f"[..]),
-            (b"Zm8=", b"fo"),
-            (b"Zm9v", b"foo"),
-            (b"Zm9vYg==", b"foob"),
-            (b"AAH+/w==", b"\x00\x01\xfe\xff"),
-        ] {
-            assert_eq!(decode(text).as_deref(), Some(bytes));
-        }
-        for text in [&b""[..], b"Zg", b"Z===", b"====", b"Zm9v\n", b"Z!==", b"Zg==Zg==", b"-_=="] {
-            assert_eq!(decode(text), None, "{}", text.escape_ascii());
-        }
     }
 }

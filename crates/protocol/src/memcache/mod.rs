@@ -11,6 +11,7 @@
 //! their upper bits off, and base64 must be well formed where Memcached skips what it cannot read.
 
 mod apart;
+mod base64;
 pub mod binary;
 mod line;
 mod login;
