@@ -12,6 +12,7 @@
 mod args;
 mod double;
 mod error;
+mod header;
 mod inline;
 mod parse;
 mod repeat;
@@ -21,7 +22,8 @@ mod write;
 
 pub use args::{ArgVec, Args, Few};
 pub use error::ParseError;
+pub use header::{BULK_END, bulk_header};
 pub use parse::{Limits, ParseState, parse, parse_few, parse_repeat};
 pub use repeat::Repeat;
 pub use value::Value;
-pub use write::{BULK_END, OpenArray, RespWriter, Version, bulk_header};
+pub use write::{OpenArray, RespWriter, Version};
