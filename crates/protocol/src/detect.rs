@@ -14,13 +14,13 @@
 //!   get key                   either: what the listener is named for
 //! ```
 //! The answer holds for the life of the connection, so it is asked for once.
-//!
-//! A web request that is taken for something else is dangerous: what a web page makes a browser send as
-//! its body would run as commands. So the form of the line decides, and not a list of methods. What gets
-//! past it is met again where Redis' requests are dispatched: `Host:` and `POST` end the connection.
+//! What is a web request is decided first, and by its form (`detect/web.rs`).
 
-use crate::limits::{DETECT_LINE_BYTES_MAX, HTTP_LEADING_BYTES_MAX};
+mod web;
+
+use crate::limits::HTTP_LEADING_BYTES_MAX;
 use memchr::memchr;
+use web::is_in_token;
 
 /// What a listening socket is named for: the meaning of what could be several protocols.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -52,9 +52,6 @@ pub enum Detected {
 
 /// First byte of each request in Memcached's binary protocol.
 const MEMCACHE_BINARY_MAGIC: u8 = 0x80;
-
-const HTTP_METHODS: [&[u8]; 9] =
-    [b"GET", b"PUT", b"HEAD", b"DELETE", b"POST", b"OPTIONS", b"PATCH", b"TRACE", b"CONNECT"];
 
 /// Commands that Memcached has and Redis has not.
 const MEMCACHE_ONLY: [&[u8]; 25] = [
@@ -115,7 +112,7 @@ pub fn detect(input: &[u8], listener: Listener) -> Detected {
         return if input.len() <= WORD_BYTES_MAX { Detected::NeedMore } else { own };
     };
     let (word, rest) = input.split_at(end);
-    match http_request_line(word, rest) {
+    match web::request_line(word, rest) {
         Some(true) => return Detected::Is(Protocol::Http),
         Some(false) => {}
         None => return Detected::NeedMore,
@@ -169,55 +166,6 @@ fn behind_empty_lines(input: &[u8], listener: Listener) -> Detected {
         Detected::NeedMore => Detected::NeedMore,
         Detected::Is(_) => own,
     }
-}
-
-/// Whether ` /path HTTP/1.1` or ` http://host/path HTTP/1.1` follows a method. `GET /key` alone is a
-/// Redis inline command, and so is `GET http://x`. All of them have their meaning at their line's end
-/// only, so that to wait for it delays nobody.
-fn http_request_line(word: &[u8], rest: &[u8]) -> Option<bool> {
-    if !word.iter().all(|byte| is_in_token(*byte)) {
-        return Some(false);
-    }
-    match rest {
-        [b' '] => return None,
-        [b' ', b'/' | b'*', ..] => {}
-        [b' ', target @ ..] => {
-            let begins = |scheme: &[u8]| {
-                let len = target.len().min(scheme.len());
-                target[..len].eq_ignore_ascii_case(&scheme[..len])
-            };
-            if !begins(b"http://") && !begins(b"https://") {
-                return Some(false);
-            }
-        }
-        _ => return Some(false),
-    }
-    let is_method = HTTP_METHODS.contains(&word);
-    // No further, so that the answer does not depend on how the stream was cut.
-    match line(&rest[..rest.len().min(DETECT_LINE_BYTES_MAX + 1)]) {
-        Some(line) if is_method => Some(memchr::memmem::find(line, b" HTTP/").is_some()),
-        Some(line) => Some(is_target_and_version(line)),
-        // No inline command for a key of that length is typed: it is a long path. Behind another word
-        // it may be a retrieval of many keys.
-        None if rest.len() > DETECT_LINE_BYTES_MAX => Some(is_method),
-        None => None,
-    }
-}
-
-/// ` target HTTP/1.1` and nothing else: neither Redis nor Memcached has a command of two arguments of
-/// which the second is such a word.
-fn is_target_and_version(line: &[u8]) -> bool {
-    let mut words = line.split(|byte| *byte == b' ').skip(1);
-    let (target, version) = (words.next(), words.next());
-    let is_version = |word: &[u8]| {
-        word.strip_prefix(b"HTTP/").is_some_and(|rest| rest.first().is_some_and(u8::is_ascii_digit))
-    };
-    target.is_some() && version.is_some_and(is_version) && words.next().is_none()
-}
-
-/// What a method may consist of (RFC 9110, 5.6.2).
-fn is_in_token(byte: u8) -> bool {
-    byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&byte)
 }
 
 /// `rest` to its line's end.
