@@ -29,6 +29,7 @@ pub mod settings;
 mod stats;
 mod store;
 mod tally;
+mod touch;
 mod unique;
 
 pub use binary::run as run_binary;
@@ -206,7 +207,7 @@ fn text_other(context: &mut McContext<'_>, command: Command<'_>) -> Flow {
             let life = context.life(exptime);
             let start = context.mark();
             for key in keys {
-                if !retrieve::get_and_touch(context, key, cas, life) {
+                if !touch::get_and_touch(context, key, cas, life) {
                     return not_a_string(context, Some(&start));
                 }
                 if context.out.len() > context.reply_bytes_max {
@@ -226,7 +227,7 @@ fn text_other(context: &mut McContext<'_>, command: Command<'_>) -> Flow {
         },
         Command::Touch { key, exptime, noreply } => {
             let life = context.life(exptime);
-            (retrieve::touch(context, key, life), noreply)
+            (touch::touch(context, key, life), noreply)
         }
         Command::FlushAll { delay, noreply } => (flush::run(context, delay), noreply),
         Command::Stats { arguments } => {

@@ -1,4 +1,4 @@
-//! Retrieval: get, gets, gat, gats, touch.
+//! Retrieval: get, gets.
 //!
 //! `get` takes no lock and allocates nothing, but for what a full socket makes it look for again.
 //! `gets` of an item that has no unique number yet makes one, under the lock of its shard; from then
@@ -7,13 +7,12 @@
 use super::context::Mark;
 use super::details::Did;
 use super::events::Fetched;
-use super::exptime::Life;
 use super::unique::Number;
 use super::{Count, Left, McContext, Piece, Reason};
 use crate::context::rewritten_bytes;
 use crate::limits::ROOM_TRIES;
 use crate::outlet::Outlet;
-use dolium_engine::{Event, Found, Key, Kind};
+use dolium_engine::{Found, Key, Kind};
 use dolium_protocol::memcache::{Words, write};
 
 /// Bytes of an empty item beside its key, generously.
@@ -270,68 +269,6 @@ fn get_locked(context: &mut McContext<'_>, key: &[u8], number: Number, is_bare: 
         return true;
     }
     false
-}
-
-/// Appends the item of a key, if there is one, and gives it a new time to live. False: the key
-/// holds no string.
-pub(super) fn get_and_touch(
-    context: &mut McContext<'_>,
-    key: &[u8],
-    cas: bool,
-    life: Life,
-) -> bool {
-    let name = context.session.engine().key(key);
-    let number = Number::new(context, cas);
-    context.tally.add(Count::Touch);
-    for _ in 0..ROOM_TRIES {
-        context.make_room_to_rewrite(&name);
-        let mut guard = context.session.write(context.db, &name, context.now);
-        match guard.find(context.db, &name) {
-            None => break,
-            Some(found) if found.kind != Kind::String => return false,
-            Some(_) => {}
-        }
-        let unique = if number == Number::Own { guard.unique(context.db, &name) } else { Ok(0) };
-        let (Ok(unique), Some(found)) = (unique, guard.find(context.db, &name)) else { continue };
-        let start = context.out.len();
-        number.header(context.out, key, &Found { unique, ..found });
-        guard.value(context.db, &name, context.out);
-        write::block_end(context.out);
-        guard.touch(context.db, &name);
-        let renewed = match life.deadline() {
-            Some(deadline) => guard.set_deadline(context.db, &name, deadline, Event::Expire),
-            None => Ok(guard.remove(context.db, &name, Event::Expired)),
-        };
-        if renewed.is_ok() {
-            context.tally.add(Count::TouchHit);
-            return true;
-        }
-        // Not shown: a client that was shown the item would rely on its new time to live.
-        context.out.truncate(start);
-    }
-    context.tally.add(Count::TouchMiss);
-    true
-}
-
-/// Gives an item a new time to live.
-pub(super) fn touch(context: &mut McContext<'_>, key: &[u8], life: Life) -> &'static str {
-    let name = context.session.engine().key(key);
-    context.tally.add(Count::Touch);
-    for _ in 0..ROOM_TRIES {
-        context.make_room_to_rewrite(&name);
-        let mut guard = context.session.write(context.db, &name, context.now);
-        let touched = match life.deadline() {
-            Some(deadline) => {
-                guard.touch(context.db, &name);
-                guard.set_deadline(context.db, &name, deadline, Event::Expire)
-            }
-            None => Ok(guard.remove(context.db, &name, Event::Expired)),
-        };
-        let Ok(is_there) = touched else { continue };
-        context.tally.add(if is_there { Count::TouchHit } else { Count::TouchMiss });
-        return if is_there { "TOUCHED" } else { "NOT_FOUND" };
-    }
-    NO_MEMORY
 }
 
 impl McContext<'_> {
