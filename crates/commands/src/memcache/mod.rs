@@ -11,6 +11,7 @@ mod administer;
 mod arithmetic;
 mod authentication;
 mod binary;
+mod binary_get;
 pub mod census;
 pub mod classes;
 mod context;
