@@ -2,7 +2,8 @@
 //!
 //! ```text
 //!   words     short, long, bundled
-//!   options   what they mean; their values checked as Memcached checks them
+//!   options   what each means; its value checked as Memcached checks it
+//!   together  which exclude one another, and what follows from several
 //!   extended  -o a,b=c
 //!   secured   -Z, -o ssl_*
 //!   process   -d, -P, -u, -r, -k: what becomes of the process
@@ -15,6 +16,7 @@ mod help;
 mod options;
 mod process;
 mod secured;
+mod together;
 mod words;
 
 use crate::heap::HEAP;
