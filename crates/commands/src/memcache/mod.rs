@@ -26,6 +26,7 @@ mod meta_change;
 mod meta_get;
 mod retrieve;
 mod sasl;
+mod server;
 pub mod settings;
 mod stats;
 mod store;
@@ -35,7 +36,8 @@ mod unique;
 
 pub use binary::run as run_binary;
 use context::Mark;
-pub use context::{Client, Departed, Left, McContext, Piece, Process, Reason, Server, TlsNumbers};
+pub use context::{Client, Left, McContext, Piece};
+pub use server::{Departed, Process, Reason, Server, TlsNumbers};
 pub use settings::Settings;
 pub use tally::{Count, Tally, Totals};
 
