@@ -5,7 +5,7 @@
 //! choice.rs   which stores              servers.rs  their processes
 //! visit.rs    one measurement, what      live.rs     what a user sees meanwhile, in lines.rs
 //!             the system says in system.rs
-//! judge.rs    how two stores differ
+//! judge.rs    how two stores differ     moment.rs   when a run began, as text
 //! load.rs ... one file for each kind of experiment
 //! ```
 
@@ -22,6 +22,7 @@ mod load;
 mod lookup;
 mod misses;
 mod mixed;
+mod moment;
 mod nothing;
 mod pagerank;
 mod program;
@@ -39,7 +40,7 @@ pub mod visit;
 mod watch;
 
 use std::path::PathBuf;
-use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+use std::time::{Duration, Instant, SystemTime};
 
 use crate::LabError;
 use crate::experiment::sweep::Combination;
@@ -51,6 +52,8 @@ use crate::stores::{Store, Surroundings, has_tls, version};
 
 use choice::{Choice, Player};
 use live::Live;
+pub use moment::stamp;
+use moment::utc;
 use results::{Point, Results, StoreEntry, Visit};
 use servers::Fleet;
 
@@ -273,42 +276,5 @@ impl Stage<'_> {
         self.live.step();
         let words: Vec<String> = settings.iter().map(|(_, setting)| setting.to_string()).collect();
         self.say(&format!("{store} {}", words.join(" ")));
-    }
-}
-
-/// Seconds since 1970 as a name of a directory, `2026-11-21-083000`.
-pub fn stamp(seconds: u64) -> String {
-    let text = utc(UNIX_EPOCH + Duration::from_secs(seconds));
-    text.trim_end_matches(" UTC").replace(' ', "-").replace(':', "")
-}
-
-/// A moment as `2026-11-21 08:30:00 UTC`.
-fn utc(time: SystemTime) -> String {
-    let seconds = time.duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs());
-    let (days, rest) = ((seconds / 86_400) as i64, seconds % 86_400);
-    // Days to a date of the Gregorian calendar, counting years from March (H. Hinnant's method).
-    let shifted = days + 719_468;
-    let era = shifted.div_euclid(146_097);
-    let of_era = shifted.rem_euclid(146_097);
-    let year_of_era = (of_era - of_era / 1_460 + of_era / 36_524 - of_era / 146_096) / 365;
-    let day_of_year = of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
-    let month_from_march = (5 * day_of_year + 2) / 153;
-    let day = day_of_year - (153 * month_from_march + 2) / 5 + 1;
-    let month = if month_from_march < 10 { month_from_march + 3 } else { month_from_march - 9 };
-    let year = year_of_era + era * 400 + i64::from(month <= 2);
-    let (hour, minute, second) = (rest / 3_600, rest / 60 % 60, rest % 60);
-    format!("{year}-{month:02}-{day:02} {hour:02}:{minute:02}:{second:02} UTC")
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn moments_are_written_as_dates() {
-        let at = |seconds| utc(UNIX_EPOCH + Duration::from_secs(seconds));
-        assert_eq!(at(0), "1970-01-01 00:00:00 UTC");
-        assert_eq!(at(951_827_696), "2000-02-29 12:34:56 UTC");
-        assert_eq!(at(1_795_249_800), "2026-11-21 08:30:00 UTC");
     }
 }
