@@ -11,6 +11,7 @@ use std::collections::VecDeque;
 use rustix::io::Errno;
 
 use super::arrival::Arrivals;
+use super::fresh::Fresh;
 use super::link::Link;
 use super::reply::{self, Verdict};
 use super::stream::Stream;
@@ -18,7 +19,7 @@ use crate::LabError;
 use crate::error::excerpt;
 use crate::workload::pool::asking;
 use crate::workload::walk::Walk;
-use crate::workload::{Operation, Protocol, RequestPool, Workload, wire};
+use crate::workload::{Operation, Protocol, RequestPool};
 
 /// Requests sent together, and when their time began.
 #[derive(Clone, Copy)]
@@ -27,31 +28,6 @@ pub(super) struct Turn {
     /// When they were handed to the kernel; later than `since` if the client was late.
     pub sent: u64,
     pub slice: usize,
-}
-
-/// Keys that one connection stores for the first time, each once, written as they are asked for:
-/// a pool of them would need as much memory as the store.
-pub(super) struct Fresh {
-    pub next: u32,
-    pub step: u32,
-    pub end: u32,
-    bytes: Vec<u8>,
-}
-
-impl Fresh {
-    pub fn new(next: u32, step: u32, end: u32) -> Self {
-        Self { next, step, end, bytes: Vec::new() }
-    }
-
-    fn fill(&mut self, workload: &Workload, count: usize) {
-        self.bytes.clear();
-        for _ in 0..count {
-            // The last turn may reach past the end; it then repeats the last key of its own.
-            let id = if self.next < self.end { self.next } else { self.next - self.step };
-            wire::push_request(&mut self.bytes, Operation::Set, asking(workload, id));
-            self.next = id + self.step;
-        }
-    }
 }
 
 /// A connection and its unanswered requests.

@@ -14,6 +14,7 @@ mod arrival;
 mod closed;
 mod connection;
 mod disagreement;
+mod fresh;
 mod idle;
 mod link;
 mod open;

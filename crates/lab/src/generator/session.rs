@@ -1,7 +1,8 @@
 //! The connections of a run: what may be asked over them, to whom each goes, and of which the latencies
 //! are kept.
 
-use super::connection::{Connection, Fresh};
+use super::connection::Connection;
+use super::fresh::Fresh;
 use super::run::measure;
 use super::{LoadReport, LoadSpec, Pace, Target, arrival};
 use crate::LabError;
