@@ -9,11 +9,13 @@
 //! Half of the opcodes are quiet: they answer only what is out of the ordinary (a hit, an error).
 //! Which statuses and texts answer what is Memcached 1.6.18's.
 
+mod opcode;
 mod parse;
 pub mod status;
 mod write;
 
-pub use parse::{Announced, Operation, Parsed, Request, announced, parse};
+pub use opcode::Operation;
+pub use parse::{Announced, Parsed, Request, announced, parse};
 pub use status::Status;
 pub use write::{header, response};
 
