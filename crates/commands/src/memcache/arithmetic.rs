@@ -7,6 +7,7 @@
 use super::store::Outcome;
 use super::{Count, McContext, retrieve};
 use crate::context::Flow;
+use crate::limits::ROOM_TRIES;
 use dolium_engine::{Deadline, Event, Flags, Key, Kind, Put, Value};
 use dolium_protocol::memcache::{negated, write};
 use dolium_protocol::number::{Decimal, parse_digits};
@@ -47,11 +48,11 @@ pub(super) fn text(
     noreply: bool,
 ) -> Flow {
     let name = context.session.engine().key(key);
-    make_room(context, &name);
-    let mut guard = context.session.write(context.db, &name, context.now);
     let step = Step { incr, delta, cas: 0, unique: false, deadline: Deadline::Keep };
-    let counted = count(context, &mut guard, &name, step);
-    drop(guard);
+    let counted = with_room(context, &name, |context| {
+        let mut guard = context.session.write(context.db, &name, context.now);
+        count(context, &mut guard, &name, step)
+    });
     if matches!(counted, Err(Fault::Refused(Outcome::NotFound))) {
         note_miss(context, incr);
     }
@@ -72,11 +73,31 @@ pub(super) fn text(
     Flow::Continue
 }
 
-/// Makes room for a number, before its lock is taken.
-pub(super) fn make_room(context: &McContext<'_>, name: &Key<'_>) {
-    // Without room the put says so.
+/// Counts once there is room for a number, and for another copy of the item that it is in; again where
+/// another thread has taken that before the lock was had. What finds no memory has changed nothing.
+pub(super) fn with_room<T>(
+    context: &mut McContext<'_>,
+    name: &Key<'_>,
+    mut counted: impl FnMut(&mut McContext<'_>) -> Result<T, Fault>,
+) -> Result<T, Fault> {
     let bytes = name.bytes().len() + NUMBER_DIGITS;
-    let _ = context.session.make_room_beside(context.db, name, bytes, context.now);
+    let start = context.out.len();
+    for round in 1..ROOM_TRIES {
+        // Nobody looks for the item twice where memory is not short. Without room the put says so.
+        let room = match round == 1 && context.session.has_ample_room(bytes) {
+            true => Ok(()),
+            false => context
+                .session
+                .make_room_beside(context.db, name, bytes, context.now)
+                .and_then(|()| context.make_room_to_rewrite(name)),
+        };
+        let outcome = counted(context);
+        if room.is_err() || !matches!(outcome, Err(Fault::Refused(Outcome::NoMemory))) {
+            return outcome;
+        }
+        context.out.truncate(start);
+    }
+    counted(context)
 }
 
 /// There was nothing to count. Where the item is made instead, Memcached calls it no miss.
@@ -122,7 +143,6 @@ pub(super) fn count(
         true => old.wrapping_add(step.delta),
         false => old.saturating_sub(step.delta),
     };
-    context.tally.add(if step.incr { Count::IncrHit } else { Count::DecrHit });
     context.out.truncate(start);
     context.out.extend_from_slice(Decimal::unsigned(new).as_bytes());
     let grows = context.out.len() - start > found.len;
@@ -147,6 +167,7 @@ pub(super) fn count(
     context.out.truncate(start);
     match stored {
         Ok(stored) => {
+            context.tally.add(if step.incr { Count::IncrHit } else { Count::DecrHit });
             // A longer number is a new item in Memcached.
             if grows {
                 context.tally.add(Count::Made);

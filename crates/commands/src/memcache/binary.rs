@@ -158,46 +158,56 @@ fn delete(context: &mut McContext<'_>, request: &Request<'_>) {
     }
 }
 
+/// Counts under the item's lock, or makes the item: its value and unique number.
+fn counted(
+    context: &mut McContext<'_>,
+    request: &Request<'_>,
+    name: &Key<'_>,
+    incr: bool,
+    delta: u64,
+    (initial, exptime): (u64, u32),
+) -> Result<(u64, u64), Fault> {
+    let db = context.db;
+    let unique = context.server.settings().fixed.unique_enabled;
+    let step = Step { incr, delta, cas: request.unique, unique, deadline: Deadline::Keep };
+    let mut guard = context.session.write(db, name, context.now);
+    let counted = arithmetic::count(context, &mut guard, name, step);
+    if counted != Err(Fault::Refused(Outcome::NotFound)) || exptime == NO_INITIAL {
+        return counted;
+    }
+    let text = dolium_protocol::number::Decimal::unsigned(initial);
+    let put = Put { unique, ..Put::plain(Value::Bytes(text.as_bytes())) };
+    let life = life(context, exptime);
+    let stored = match life.of_put() {
+        // Its number is told all the same, and it takes an item to have one.
+        None if !unique => Ok(0),
+        deadline => {
+            let deadline = deadline.unwrap_or(Deadline::Never);
+            guard.put(db, name, &Put { deadline, ..put }).map(|stored| stored.unique)
+        }
+    };
+    if life == Life::Over {
+        guard.remove(db, name, Event::Expired);
+    }
+    if stored.is_ok() {
+        context.tally.add(Count::Made);
+    }
+    stored.map(|unique| (initial, unique)).map_err(|_| Fault::Refused(Outcome::NoMemory))
+}
+
 /// INCREMENT and DECREMENT, which make the item that is not there.
 fn count(
     context: &mut McContext<'_>,
     request: &Request<'_>,
     (incr, delta, initial, exptime): (bool, u64, u64, u32),
 ) {
-    let (db, now) = (context.db, context.now);
     let name = context.session.engine().key(request.key);
-    arithmetic::make_room(context, &name);
-    context.make_room_to_rewrite(&name);
-    let unique = context.server.settings().fixed.unique_enabled;
-    let step = Step { incr, delta, cas: request.unique, unique, deadline: Deadline::Keep };
-    let mut guard = context.session.write(db, &name, now);
-    let counted = match arithmetic::count(context, &mut guard, &name, step) {
-        Err(Fault::Refused(Outcome::NotFound)) if exptime != NO_INITIAL => {
-            let text = dolium_protocol::number::Decimal::unsigned(initial);
-            let put = Put { unique, ..Put::plain(Value::Bytes(text.as_bytes())) };
-            let life = life(context, exptime);
-            let stored = match life.of_put() {
-                // Its number is told all the same, and it takes an item to have one.
-                None if !unique => Ok(0),
-                deadline => {
-                    let deadline = deadline.unwrap_or(Deadline::Never);
-                    guard.put(db, &name, &Put { deadline, ..put }).map(|stored| stored.unique)
-                }
-            };
-            if life == Life::Over {
-                guard.remove(db, &name, Event::Expired);
-            }
-            if stored.is_ok() {
-                context.tally.add(Count::Made);
-            }
-            stored.map(|unique| (initial, unique)).map_err(|_| Fault::Refused(Outcome::NoMemory))
-        }
-        counted => counted,
-    };
+    let counted = arithmetic::with_room(context, &name, |context| {
+        counted(context, request, &name, incr, delta, (initial, exptime))
+    });
     if matches!(counted, Err(Fault::Refused(Outcome::NotFound))) {
         arithmetic::note_miss(context, incr);
     }
-    drop(guard);
     match counted {
         Ok((value, unique)) => {
             if !request.quiet {

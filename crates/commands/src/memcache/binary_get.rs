@@ -63,7 +63,7 @@ pub(super) fn get(
     let mut tries = 0;
     let (mut guard, unique) = loop {
         tries += 1;
-        context.make_room_to_rewrite(&name);
+        let _ = context.make_room_to_rewrite(&name);
         let mut guard = context.session.write(db, &name, now);
         let unique = if has_unique { guard.unique(db, &name) } else { Ok(0) };
         if unique.is_ok() || tries == ROOM_TRIES {

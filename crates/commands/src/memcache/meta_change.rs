@@ -6,6 +6,7 @@ use super::meta::{self, View};
 use super::meta_get::{life_of_new, put_of_new};
 use super::store::{self, Mode, Order, Outcome};
 use super::{Count, KEY_BUFFER, McContext, retrieve};
+use crate::limits::ROOM_TRIES;
 use dolium_engine::*;
 use dolium_protocol::memcache::meta::Command;
 use dolium_protocol::memcache::write::{self, MetaReply};
@@ -63,10 +64,20 @@ pub(super) fn delete(context: &mut McContext<'_>, command: &Command<'_>) {
     let flags = &command.flags;
     let mut buffer = KEY_BUFFER;
     let key = context.session.engine().key(command.key.bytes(&mut buffer));
-    if flags.has(b'I') {
-        context.make_room_to_rewrite(&key);
-    }
-    let status = match deleted(context, command, &key) {
+    let mut tries = 0;
+    let outcome = loop {
+        tries += 1;
+        let room = match flags.has(b'I') {
+            true => context.make_room_to_rewrite(&key),
+            false => Ok(()),
+        };
+        let outcome = deleted(context, command, &key);
+        // Between the making of room and the lock another thread may have taken it.
+        if outcome.is_ok() || room.is_err() || tries == ROOM_TRIES {
+            break outcome;
+        }
+    };
+    let status = match outcome {
         Ok(b"HD") if flags.has(b'q') => return,
         Ok(status) => status,
         Err(_) => return write::line(context.out, retrieve::NO_MEMORY),
@@ -117,10 +128,9 @@ fn deleted(
 pub(super) fn arithmetic(context: &mut McContext<'_>, command: &Command<'_>) {
     let mut buffer = KEY_BUFFER;
     let key = context.session.engine().key(command.key.bytes(&mut buffer));
-    arithmetic::make_room(context, &key);
-    context.make_room_to_rewrite(&key);
     let start = context.out.len();
-    let status = match counted(context, command, &key) {
+    let counted = arithmetic::with_room(context, &key, |context| counted(context, command, &key));
+    let status = match counted {
         Ok(()) => return,
         Err(Fault::NonNumeric) => return write::line(context.out, arithmetic::NON_NUMERIC),
         Err(Fault::Refused(Outcome::NotFound)) => b"NF",

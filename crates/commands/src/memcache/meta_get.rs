@@ -30,7 +30,7 @@ pub(super) fn run(context: &mut McContext<'_>, command: &Command<'_>) {
     let mut tries = 0;
     loop {
         tries += 1;
-        context.make_room_to_rewrite(&key);
+        let _ = context.make_room_to_rewrite(&key);
         if flags.has(b'N') {
             // Without room the put says so.
             let bytes = key.bytes().len() + retrieve::NEW_ITEM_BYTES;

@@ -12,7 +12,7 @@ use super::{Count, Left, McContext, Piece, Reason};
 use crate::context::rewritten_bytes;
 use crate::limits::ROOM_TRIES;
 use crate::outlet::Outlet;
-use dolium_engine::{Found, Key, Kind};
+use dolium_engine::{Found, Key, Kind, StoreError};
 use dolium_protocol::memcache::{Words, write};
 
 /// Bytes of an empty item beside its key, generously.
@@ -252,7 +252,7 @@ fn get_locked(context: &mut McContext<'_>, key: &[u8], number: Number, is_bare: 
     let name = context.session.engine().key(key);
     for _ in 0..ROOM_TRIES {
         if number == Number::Own && is_bare {
-            context.make_room_to_rewrite(&name);
+            let _ = context.make_room_to_rewrite(&name);
         }
         let mut guard = context.session.write(context.db, &name, context.now);
         // Redis clients may have made something else of it since.
@@ -274,10 +274,13 @@ fn get_locked(context: &mut McContext<'_>, key: &[u8], number: Number, is_bare: 
 impl McContext<'_> {
     /// Makes room for another copy of an item, which a change of its form (a first time to live, a
     /// first unique number) takes. A change that finds none after all says so.
-    pub(super) fn make_room_to_rewrite(&self, name: &Key<'_>) {
-        if let Some(found) = self.session.peek(self.db, name, self.now) {
-            let bytes = rewritten_bytes(name, &found);
-            let _ = self.session.make_room_beside(self.db, name, bytes, self.now);
+    pub(super) fn make_room_to_rewrite(&self, name: &Key<'_>) -> Result<(), StoreError> {
+        match self.session.peek(self.db, name, self.now) {
+            Some(found) => {
+                let bytes = rewritten_bytes(name, &found);
+                self.session.make_room_beside(self.db, name, bytes, self.now)
+            }
+            None => Ok(()),
         }
     }
 }

@@ -23,7 +23,7 @@ pub(super) fn get_and_touch(
     let number = Number::new(context, cas);
     context.tally.add(Count::Touch);
     for _ in 0..ROOM_TRIES {
-        context.make_room_to_rewrite(&name);
+        let _ = context.make_room_to_rewrite(&name);
         let mut guard = context.session.write(context.db, &name, context.now);
         match guard.find(context.db, &name) {
             None => break,
@@ -57,7 +57,7 @@ pub(super) fn touch(context: &mut McContext<'_>, key: &[u8], life: Life) -> &'st
     let name = context.session.engine().key(key);
     context.tally.add(Count::Touch);
     for _ in 0..ROOM_TRIES {
-        context.make_room_to_rewrite(&name);
+        let _ = context.make_room_to_rewrite(&name);
         let mut guard = context.session.write(context.db, &name, context.now);
         let touched = match life.deadline() {
             Some(deadline) => {

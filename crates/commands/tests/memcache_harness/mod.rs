@@ -122,10 +122,14 @@ pub struct Connection {
 impl Connection {
     pub fn new() -> Self {
         let options = EngineOptions { max_bytes: 64 << 20, shards: 16, ..Default::default() };
-        let engine = Engine::create(options).expect("an arena of 64 MiB");
-        let session = engine.session().expect("the first session");
+        Self::on(&Engine::create(options).expect("an arena of 64 MiB"))
+    }
+
+    /// One of several on a store.
+    pub fn on(engine: &Arc<Engine>) -> Self {
+        let session = engine.session().expect("a session");
         Connection {
-            engine,
+            engine: engine.clone(),
             session,
             server: FakeServer::default(),
             tally: Tally::default(),
