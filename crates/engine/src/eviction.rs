@@ -100,6 +100,18 @@ impl Session {
         let mut evicted = 0;
         let databases = usize::from(engine.databases());
         let round = shards * databases;
+        // Without this, where no key has a deadline, each write would look at the whole store.
+        let has_any = |shard: Shard<'_>| match policy.only_volatile() {
+            true => shard.ttl_items() > 0,
+            false => shard.items() > 0,
+        };
+        // Where nothing may go, each write that is refused asks here. Mostly the first shard has something.
+        let has_any_in = |root: u32| {
+            engine.is_open(root) && (0..shards).any(|number| has_any(view.shard_at(root, number)))
+        };
+        if !(0..databases).any(|db| has_any_in(view.root_of(Db(db as u16)))) {
+            return Evicted::default();
+        }
         let mut is_hopeless = true;
         // Several rounds: S3-FIFO first takes uses away, then evicts.
         for turn_count in 0..4 * round {
@@ -118,15 +130,10 @@ impl Session {
             }
             let number = turn % shards;
             let shard = view.shard_at(root, number);
-            // Without this, where no key has a deadline, each write would look at the whole store.
-            let has_any = match policy.only_volatile() {
-                true => shard.ttl_items() > 0,
-                false => shard.items() > 0,
-            };
-            is_hopeless &= !has_any;
-            if !has_any {
+            if !has_any(shard) {
                 continue;
             }
+            is_hopeless = false;
             if !lock::try_acquire(shard.lock()) {
                 met_busy = Some(shard.at);
                 continue;
