@@ -4,6 +4,7 @@ mod compaction;
 mod expiry;
 mod gather;
 mod room;
+mod shed;
 
 use crate::alloc::Collapse;
 use crate::graveyard::Reclaimed;
@@ -125,6 +126,11 @@ impl Session {
             }
             if self.keep_to_limit(now) {
                 continue;
+            }
+            if self.shed_index(now) {
+                // Maintenance goes on with what was given up before it evicts more.
+                work.more = true;
+                return;
             }
             // What is short may be whole pages alone. Free blocks in pages of other sizes make
             // some, and evicting one item after the other makes none until a page is gathered.

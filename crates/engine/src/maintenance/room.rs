@@ -31,8 +31,10 @@ const ITEM_SAVED_BYTES: usize = 8;
 /// that go in each.
 const ROUNDS_ABOVE_LIMIT: usize = 64;
 const ITEMS_ABOVE_LIMIT: usize = 64;
-/// Bytes of free pages that an extent full of others can be moved into.
+/// Bytes of free pages that an extent full of others can be moved into; of a small memory, one part in so many,
+/// which is what an extent that is mostly free needs.
 const SCATTERED_BYTES: u64 = 2 * EXTENT;
+const SCATTERED_ONE_IN: u64 = 8;
 /// Rounds of eviction and compaction for one command.
 const ROUNDS_MAX: usize = 4_000;
 /// Items that go in one of them.
@@ -135,7 +137,7 @@ impl Session {
             return true;
         }
         let scattered = allocator.free_bytes().saturating_sub(arena.uncommitted());
-        scattered >= SCATTERED_BYTES
+        scattered >= SCATTERED_BYTES.min(arena.limit() / SCATTERED_ONE_IN)
             && allocator
                 .drain_extent_candidate(u64::MAX)
                 .is_some_and(|one| self.empty(one.drain, NoPlace::Stay, now).is_some())
@@ -206,11 +208,12 @@ impl Session {
                 continue;
             }
             engine.allocator().release_empty_extents(RESERVE_BYTES);
-            if self.keep_to_limit(now) {
+            if self.keep_to_limit(now) || self.shed_index(now) {
                 continue;
             }
             // Blocks that lie free in pages of other sizes are had without losing an item.
-            let may_compact = is_few && round < ROUNDS_WITHOUT_LOSS && self.is_wasteful();
+            let may_compact =
+                (is_above || is_few && round < ROUNDS_WITHOUT_LOSS) && self.is_wasteful();
             if may_compact && self.compact_for(bytes, now) {
                 continue;
             }
