@@ -14,8 +14,6 @@ use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
-/// So many wishes, and the bells that they had rung are taken off the socket: far fewer than it has room for.
-const WISHES_UNHEARD: u32 = 32;
 /// More bells than a socket of the usual size has room for, of a byte each.
 const BELLS_MAX: usize = 4096;
 
@@ -25,8 +23,6 @@ pub struct Port {
     /// A send found no room, and none has come up whole since.
     is_blocked: bool,
     is_gone: bool,
-    /// Wishes made since bells were taken off the socket. Each rings once at most.
-    unheard: u32,
     /// The client's process, for the log.
     pid: i32,
     /// All ports there are, this one among them.
@@ -41,12 +37,11 @@ impl Port {
         // The client has not got the ring yet: from its first request on it rings.
         let fresh = end.await_data(false);
         debug_assert_eq!(fresh, Ok(true));
-        Port { socket, end, is_blocked: false, is_gone: false, unheard: 0, pid, count }
+        Port { socket, end, is_blocked: false, is_gone: false, pid, count }
     }
 
     /// Takes the bells that have rung off the socket, all that it has room for, or notices its end.
     fn hear(&mut self) {
-        self.unheard = 0;
         let mut bells = [MaybeUninit::uninit(); BELLS_MAX];
         match rustix::net::recv(&self.socket, &mut bells, RecvFlags::DONTWAIT) {
             Ok((_, 0)) => self.is_gone = true,
@@ -97,22 +92,16 @@ impl Port {
     }
 
     fn take_in(&mut self, into: &mut [u8]) -> io::Result<usize> {
-        // A bell tells of itself but once, heard or not. Those that are left must leave room for the next,
-        // which would not be told of otherwise.
-        if self.unheard >= WISHES_UNHEARD {
-            self.hear();
-        }
+        // Before any wish is made: behind one, the bell that it has rung may be among them. And each time:
+        // of a client that rings more often than it has to, the one that counts would not fit any more.
+        self.hear();
         if !self.is_blocked {
             self.end.awake();
         }
         let mut filled = 0;
         loop {
             filled += self.end.receive_into(&mut into[filled..]).map_err(fault)?;
-            if filled == into.len() {
-                break;
-            }
-            self.unheard += 1;
-            if self.end.await_data(self.is_blocked).map_err(fault)? {
+            if filled == into.len() || self.end.await_data(self.is_blocked).map_err(fault)? {
                 break;
             }
         }
@@ -120,8 +109,7 @@ impl Port {
         if filled > 0 {
             return Ok(filled);
         }
-        // Bells may stand on the socket before its end, and the end is announced but once. They stay: one may
-        // have rung for the wish just made.
+        // Bells may stand on the socket before its end, and the end is announced but once.
         if self.is_gone || self.is_deserted() {
             // What it sent before its end, or nothing: the end.
             return self.end.receive_into(into).map_err(fault);
@@ -142,11 +130,8 @@ impl Port {
         while sent < bytes.len() {
             let n = self.end.send(&bytes[sent..]).map_err(fault)?;
             sent += n;
-            if n == 0 {
-                self.unheard += 1;
-                if self.end.await_space().map_err(fault)? {
-                    break;
-                }
+            if n == 0 && self.end.await_space().map_err(fault)? {
+                break;
             }
         }
         self.is_blocked = sent < bytes.len();
@@ -233,8 +218,8 @@ mod tests {
         assert!(client.bell_needed() || rung == 1, "{rung} bells");
     }
 
-    /// Where a receive had found nothing, bells were taken off behind its wish for data: that of the next
-    /// bytes was among them, an event without a byte on the socket is none, and both sides slept.
+    /// A version that took bells off where a receive had found nothing, behind its wish for data, took off that
+    /// of the next bytes: an event without a byte on the socket is none, and both sides slept.
     #[test]
     fn no_bell_is_taken_off_behind_the_wish_that_it_rang_for() {
         const BYTES: usize = 4 << 20;
