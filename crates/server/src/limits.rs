@@ -107,7 +107,7 @@ pub const SAMPLE_BATCHES: u64 = 8;
 pub const SAMPLE_SURELY_UP_TO: usize = 4;
 /// Descriptors the server needs besides its clients.
 pub const DESCRIPTORS_RESERVED: u64 = 64;
-/// How long a refused HTTP connection is heard out: while nothing comes, and in all.
+/// How long a client that still sends behind its last answer is heard out: while nothing comes, and in all.
 pub const LINGER_QUIET_MS: u64 = 2_000;
 pub const LINGER_MS: u64 = 30_000;
 /// How many of a thread's may be, each of which takes a descriptor.
