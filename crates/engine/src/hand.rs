@@ -102,6 +102,14 @@ pub(crate) fn judge(meta: u8, generation: u64, times: Times, force: bool) -> Ver
     }
 }
 
+/// How near an item is to its end, to compare it with others: its age as a part of the time that it has, halved for
+/// each use.
+pub(crate) fn readiness(meta: u8, generation: u64, times: Times) -> u64 {
+    let time = if meta & META_MAIN == 0 { times.trial } else { times.patience };
+    let age = u64::from(age_of(meta, generation)) << 8;
+    age / u64::from(time.max(1)) >> (meta & META_FREQUENCY)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -126,6 +134,16 @@ mod tests {
             panic!("it was used")
         };
         assert_eq!(renewed & META_FREQUENCY, 1);
+    }
+
+    #[test]
+    fn who_is_older_for_its_time_and_less_used_is_readier() {
+        let of = |meta, age| readiness(meta, age, TIMES);
+        assert!(of(0, 2) > of(0, 1));
+        assert!(of(0, 2) > of(META_MAIN, 2), "main has more time");
+        assert!(of(META_MAIN, 9) > of(0, 1));
+        assert!(of(1, 2) < of(0, 2) && of(1, 2) > of(2, 2), "each use counts");
+        assert_eq!(of(3, 0), 0);
     }
 
     #[test]

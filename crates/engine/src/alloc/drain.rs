@@ -85,17 +85,6 @@ impl Allocator {
         candidates
     }
 
-    /// The page of items of this size in which the fewest blocks are in use.
-    pub fn emptiest_page(&self, bytes: usize) -> Option<u32> {
-        if bytes > super::BLOCK_MAX {
-            return None;
-        }
-        let class = Class::of(bytes, PageKind::Item);
-        let pages = 0..self.known_extents() * PAGES_PER_EXTENT;
-        let own = pages.filter(|page| self.page_class(*page).is_some_and(|(of, _)| of == class));
-        own.max_by_key(|page| self.page_free(*page))
-    }
-
     /// So many pages of a class, of the emptiest list from `first_list` on that has enough.
     fn emptiest_pages(&self, class: Class, first_list: u32, count: usize) -> Vec<Candidate> {
         if self.class_pages(class) < 2 || self.class_free_blocks(class) < class.blocks() {

@@ -13,6 +13,7 @@
 //!
 //! Invariants, checked by `verify`, are numbered A1 to A7 there, and A8 and A9 in `owned.rs`.
 
+mod by_size;
 mod class;
 pub mod classes;
 mod drain;

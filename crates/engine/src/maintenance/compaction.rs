@@ -5,6 +5,7 @@
 //! mover looks the owner up under its lock; if that does not name this very block (it lies free in
 //! a magazine, or was freed a moment ago), there is nothing to move.
 
+use super::elders::{Elders, Stuck};
 use crate::alloc::{BLOCK_MAX, PageKind};
 use crate::alloc::{Candidate, Drain};
 use crate::arena::Ref;
@@ -16,7 +17,7 @@ use crate::session::Session;
 use crate::sync::atomics::Ordering::{Relaxed, Release};
 use crate::sync::atomics::fence;
 use crate::sync::lock;
-use crate::verbs::{Db, Event, Millis};
+use crate::verbs::{Db, Millis};
 
 /// Pages tried in one go when somebody waits for memory, until one is empty.
 const PAGES_A_TURN: usize = 8;
@@ -66,12 +67,13 @@ impl Session {
         }
         self.slot().flush();
         let mut moved = 0;
+        let mut elders = Elders::new(self);
         allocator.drain_blocks(drain, |block, kind| {
             moved += match kind {
                 Some(PageKind::Index) => self.move_index_block(block, now),
-                Some(PageKind::Item) => self.move_item(block, no_place, now),
+                Some(PageKind::Item) => self.move_item(block, no_place, &mut elders, now),
                 // A large value, or the directory of a shard of very many keys.
-                None => match self.move_item(block, no_place, now) {
+                None => match self.move_item(block, no_place, &mut elders, now) {
                     0 => self.move_index_block(block, now),
                     bytes => bytes,
                 },
@@ -81,9 +83,54 @@ impl Session {
         allocator.end_drain(drain).then_some(moved)
     }
 
-    fn move_item(&self, block: Ref, no_place: NoPlace, now: Millis) -> u64 {
+    /// Moves the item in a block, if there is one: the bytes.
+    fn move_item(
+        &self,
+        block: Ref,
+        no_place: NoPlace,
+        elders: &mut Elders<'_>,
+        now: Millis,
+    ) -> u64 {
+        let moved = || {
+            self.with_item_in(block, now, |_, target, spot, hash| {
+                let bytes = spot.item.head.size();
+                match self.take_item(bytes) {
+                    Ok(new) => Ok(self.relocate(spot, new)),
+                    Err(_) => {
+                        let readiness = self.readiness_at(target, spot, hash, now);
+                        Err(Stuck { bytes, readiness })
+                    }
+                }
+            })
+        };
+        let stuck = match moved() {
+            None => return 0,
+            Some(Ok(bytes)) => return bytes,
+            Some(Err(_)) if no_place == NoPlace::Stay => return 0,
+            Some(Err(stuck)) => stuck,
+        };
+        if elders.give_way(stuck, now)
+            && let Some(Ok(bytes)) = moved()
+        {
+            return bytes;
+        }
+        self.with_item_in(block, now, |guard, target, spot, hash| {
+            if self.may_evict(spot) && !self.is_kept(target.root, || hash) {
+                self.evict_slot(guard, target, spot.segment, spot.line, spot.slot);
+            }
+        });
+        0
+    }
+
+    /// Calls `act` with the item in a block and its key's hash, under its shard's lock. `None`: no item is there.
+    pub(super) fn with_item_in<'s, R>(
+        &'s self,
+        block: Ref,
+        now: Millis,
+        act: impl FnOnce(&mut Guard<'s>, &Target<'s>, &Spot<'s>, u64) -> R,
+    ) -> Option<R> {
         let at = block.offset() as usize;
-        let Some(item) = Item::at(self.mem(), at) else { return 0 };
+        let item = Item::at(self.mem(), at)?;
         let mut bytes = Vec::with_capacity(item.head.key_len);
         item.copy_key(&mut bytes);
         let key = self.engine().key(&bytes);
@@ -93,24 +140,13 @@ impl Session {
             }
             let mut guard = self.write(db, &key, now);
             let target = guard.target(db, key.hash);
-            let Some(spot) = guard.locate(&target, &key) else { continue };
-            if spot.item.at != at {
-                continue;
+            if let Some(spot) = guard.locate(&target, &key)
+                && spot.item.at == at
+            {
+                return Some(act(&mut guard, &target, &spot, key.hash));
             }
-            return match self.take_item(spot.item.head.size()) {
-                Ok(new) => self.relocate(&spot, new),
-                Err(_)
-                    if no_place == NoPlace::Evict
-                        && self.may_evict(&spot)
-                        && !self.is_kept(target.root, || key.hash) =>
-                {
-                    guard.take_out(&target, &bytes, &spot, Event::Evicted);
-                    0
-                }
-                Err(_) => 0,
-            };
         }
-        0
+        None
     }
 
     fn may_evict(&self, spot: &Spot<'_>) -> bool {

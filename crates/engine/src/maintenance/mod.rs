@@ -1,6 +1,7 @@
 //! Work that nobody asked for but everybody needs, in small pieces.
 
 mod compaction;
+mod elders;
 mod expiry;
 mod gather;
 mod room;
