@@ -107,7 +107,7 @@ pub(crate) fn judge(meta: u8, generation: u64, times: Times, force: bool) -> Ver
 pub(crate) fn readiness(meta: u8, generation: u64, times: Times) -> u64 {
     let time = if meta & META_MAIN == 0 { times.trial } else { times.patience };
     let age = u64::from(age_of(meta, generation)) << 8;
-    age / u64::from(time.max(1)) >> (meta & META_FREQUENCY)
+    (age / u64::from(time.max(1))) >> (meta & META_FREQUENCY)
 }
 
 #[cfg(test)]
