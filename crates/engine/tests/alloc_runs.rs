@@ -27,6 +27,30 @@ fn lowest(used: &[bool], units: usize) -> Option<usize> {
     used.windows(units).position(|places| !places.contains(&true))
 }
 
+/// A store at its limit told that there was room for a value, and refused it: what describes a new extent takes some
+/// 20 KiB, and so much was missing. All that went meanwhile went for nothing, and again with the next try.
+#[test]
+fn what_describes_a_new_extent_is_part_of_what_a_run_takes() {
+    let units = 49;
+    let step = 256 << 10;
+    // In steps of a system page; an interpreter takes some of them.
+    let finely = if cfg!(miri) { 64 << 10 } else { 4 << 10 };
+    let least = (units * UNIT).next_multiple_of(step) as u64;
+    let mut told = 0;
+    for more in (0..2 * step as u64).step_by(finely) {
+        let allocator = allocator(64 << 20);
+        let slot = allocator.claim(1).expect("a slot");
+        let arena = allocator.arena();
+        arena.set_limit(arena.committed() + least + more);
+        while allocator.can_serve(units * UNIT, units * UNIT, PageKind::Item, 0) {
+            told += 1;
+            let block = allocator.alloc(&slot, units * UNIT, PageKind::Item);
+            assert!(block.is_some(), "{more} bytes more than {least}");
+        }
+    }
+    assert!(told > 2, "{told} times");
+}
+
 #[test]
 fn a_run_takes_the_lowest_place_that_is_long_enough() {
     let allocator = allocator(64 << 20);

@@ -12,11 +12,9 @@
 //! Every word here is read and written under the heap's lock, hence relaxed.
 
 use super::Allocator;
-use crate::arena::Arena;
 use crate::arena::header::{FREE_UNITS_AT, KNOWN_EXTENTS_AT};
 use crate::arena::layout::{
-    EXTENT_DESC_BYTES, EXTENTS_AT, PAGE_BITMAP_BYTES, PAGE_DESC_BYTES, PAGES_PER_EXTENT,
-    STEPS_PER_EXTENT, SUMMARIES_AT, SUMMARY_BYTES, SYSTEM_PAGE, UNITS_PER_PAGE, UNITS_PER_STEP,
+    STEPS_PER_EXTENT, SUMMARIES_AT, SUMMARY_BYTES, UNITS_PER_PAGE, UNITS_PER_STEP,
     UNITS_PER_WIDE_PAGE,
 };
 use crate::sync::atomics::Ordering::Relaxed;
@@ -149,7 +147,7 @@ pub(super) fn summary_word(summary: Summary, extent: u32) -> u64 {
     SUMMARIES_AT + summary as u64 * SUMMARY_BYTES + (extent as u64 / 64) * 8
 }
 
-const SUMMARY_ORDER: [Summary; 4] =
+pub(super) const SUMMARY_ORDER: [Summary; 4] =
     [Summary::Narrow, Summary::Wide, Summary::Uncommitted, Summary::AnyFree];
 
 impl Allocator {
@@ -214,73 +212,4 @@ impl Allocator {
         }
         None
     }
-
-    /// Makes descriptors for the extents below `extents`. False: beyond the limit.
-    pub(super) fn know_extents(&self, extents: u32) -> bool {
-        let arena = &self.arena;
-        let layout = *arena.layout();
-        while self.known_extents() < extents {
-            let next = self.known_extents();
-            let pages = PAGES_PER_EXTENT as u64;
-            let ok = extend(arena, EXTENTS_AT, EXTENT_DESC_BYTES, next)
-                && extend(arena, layout.pages_at, pages * PAGE_DESC_BYTES, next)
-                && extend(arena, layout.bitmaps_at, pages * PAGE_BITMAP_BYTES, next);
-            if !ok {
-                return false;
-            }
-            arena.u32_at(KNOWN_EXTENTS_AT).store(next + 1, Relaxed);
-            self.edit_extent(next, |_| {});
-        }
-        true
-    }
-}
-
-impl Allocator {
-    fn clear_summaries(&self, index: u32) {
-        for summary in SUMMARY_ORDER {
-            let word = self.arena.u64_at(summary_word(summary, index));
-            word.store(word.load(Relaxed) & !(1 << (index % 64)), Relaxed);
-        }
-    }
-
-    /// Forgets extents at the arena's end of which nothing is committed, and gives back what
-    /// describes them: 17 KiB each. Returns the bytes given back.
-    pub(super) fn forget_extents(&self) -> u64 {
-        let mut bytes = 0;
-        let _held = self.heap_lock();
-        let layout = *self.arena.layout();
-        let pages = PAGES_PER_EXTENT as u64;
-        while let Some(last) = self.known_extents().checked_sub(1) {
-            let extent = self.extent(last);
-            let idle = extent.used == 0 && extent.committed == 0 && extent.pending == 0;
-            if !idle || extent.flags & (DRAINING | COLLAPSING) != 0 {
-                break;
-            }
-            self.arena.u32_at(KNOWN_EXTENTS_AT).store(last, Relaxed);
-            self.clear_summaries(last);
-            bytes += shrink(&self.arena, EXTENTS_AT, EXTENT_DESC_BYTES, last);
-            bytes += shrink(&self.arena, layout.pages_at, pages * PAGE_DESC_BYTES, last);
-            bytes += shrink(&self.arena, layout.bitmaps_at, pages * PAGE_BITMAP_BYTES, last);
-        }
-        bytes
-    }
-}
-
-/// The reverse of `extend`.
-fn shrink(arena: &Arena, area: u64, bytes_per_extent: u64, last: u32) -> u64 {
-    let up = |n: u64| (area + n * bytes_per_extent).next_multiple_of(SYSTEM_PAGE);
-    let (from, to) = (up(last as u64), up(last as u64 + 1));
-    if to == from || arena.release(from, to - from).is_err() {
-        return 0;
-    }
-    arena.discharge(to - from);
-    to - from
-}
-
-/// Commits the system pages of a side array that extent `next` is the first to need. A retry
-/// after a refusal may charge a page twice in the account; that errs on the safe side.
-fn extend(arena: &Arena, area: u64, bytes_per_extent: u64, next: u32) -> bool {
-    let up = |n: u64| (area + n * bytes_per_extent).next_multiple_of(SYSTEM_PAGE);
-    let (from, to) = (up(next as u64), up(next as u64 + 1));
-    arena.commit_fixed(from, to - from)
 }

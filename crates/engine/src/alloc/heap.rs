@@ -131,7 +131,8 @@ impl Allocator {
         }
     }
 
-    /// Bytes that a span takes to be committed, beside those that are being committed already.
+    /// Bytes that a span takes to be committed, beside those that are being committed already: of itself, and of
+    /// what describes extents that are new with it.
     fn missing(&self, span: Span) -> u64 {
         let known = self.known_extents();
         let steps = span.parts().map(|(extent, units)| {
@@ -141,7 +142,8 @@ impl Allocator {
             };
             (steps_of_units(units) & !charged).count_ones()
         });
-        steps.sum::<u32>() as u64 * STEP
+        let end = (span.first + span.units).div_ceil(UNITS_PER_EXTENT);
+        steps.sum::<u32>() as u64 * STEP + self.described_bytes(end)
     }
 
     /// Gives a run back. False: no run of this length begins there.

@@ -16,6 +16,7 @@
 mod by_size;
 mod class;
 pub mod classes;
+mod described;
 mod drain;
 mod extent;
 mod heap;
