@@ -19,7 +19,7 @@
 use crate::engine::Engine;
 use crate::guard::{Guard, Spot, Target};
 use crate::hand::{Hand, Times, Verdict, judge};
-use crate::index::bucket::{META_MAIN, META_TTL, SLOTS};
+use crate::index::bucket::{META_FREQUENCY, META_MAIN, META_TTL, SLOTS};
 use crate::index::segment::{LINES, Segment};
 use crate::index::shard::Shard;
 use crate::item::Item;
@@ -31,7 +31,7 @@ use crate::verbs::{Db, Event, Millis, Policy};
 /// Generations in the time in which a shard's content is inserted once.
 const GENERATIONS: u64 = 16;
 /// A generation is never shorter than this, or an empty shard would age with each insert.
-const GENERATION_ITEMS_MIN: u64 = 8;
+const GENERATION_ITEMS_MIN: u64 = 2;
 /// Lines that one call looks at before it takes what it has.
 const LINES_A_TURN: usize = 64 * 63;
 /// How often it goes around a shard of fewer lines: items are spared for their uses two or three times,
@@ -61,6 +61,13 @@ impl Engine {
     fn ghost_places(&self, shard: Shard<'_>) -> u64 {
         shard.items() << self.view().shard_bits
     }
+}
+
+/// Whether the uses of an item whose time was up tell that its side needs the time. One use on trial is mostly
+/// that of who stored it, right when it came, for which the shortest trial would have done.
+fn tells_for_its_side(meta: u8) -> bool {
+    let least = if meta & META_MAIN == 0 { 2 } else { 1 };
+    meta & META_FREQUENCY >= least
 }
 
 /// What one call of [`Session::evict`] came to.
@@ -234,7 +241,7 @@ impl Session {
                             Verdict::Evict => side.due += 1,
                             Verdict::Keep(new) if new != meta => {
                                 side.due += 1;
-                                side.used += 1;
+                                side.used += u32::from(tells_for_its_side(meta));
                                 bucket.set_meta(slot, new);
                             }
                             Verdict::Keep(_) => {}

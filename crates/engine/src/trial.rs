@@ -4,7 +4,8 @@
 //! on; they are wrong where most keys are asked for once, as in a scan, and keep room from what has
 //! proven itself. So both are measured where the hand passes: of the new items whose trial is over,
 //! and of the proven ones whose time is up, which share was used in a generation? The side whose
-//! items were used more gets the more time.
+//! items were used more gets the more time. Of a new item the first use does not count: it is mostly that of who
+//! stored it, and says nothing about the rest of the trial.
 
 use crate::sync::atomics::AtomicU32;
 use crate::sync::atomics::Ordering::Relaxed;

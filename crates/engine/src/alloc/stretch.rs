@@ -24,10 +24,14 @@ use std::collections::VecDeque;
 /// Pages looked at for one stretch: those of 4 GiB.
 const PAGES_LOOKED_AT: u32 = 64 * 1024;
 
+/// A block that has no place elsewhere counts for so much more. A page of small ones is lost with a thousand of them,
+/// in which one client or another has its counters; the same bytes of large ones are a few.
+const LOST_BYTES: u32 = 512;
+
 /// What it costs to have a page empty.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Page {
-    /// Bytes of the blocks to move, none where it is free.
+    /// Bytes of the blocks to move, and more for those that would be lost; none where it is free.
     Live(u32),
     /// The second half of a wide page, whose blocks count in the first.
     Second,
@@ -104,7 +108,9 @@ impl Allocator {
             Some((_, State::Draining)) => return Page::Fixed,
             Some((class, _)) => {
                 let blocks = class.blocks().saturating_sub(self.page_free(page));
-                return Page::Live(blocks * class.size());
+                let elsewhere = self.class_free_blocks(class).saturating_sub(self.page_free(page));
+                let lost = blocks.saturating_sub(elsewhere);
+                return Page::Live(blocks * class.size() + lost * LOST_BYTES);
             }
             None => {}
         }
