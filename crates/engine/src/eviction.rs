@@ -14,7 +14,9 @@
 //!   counter that nobody reads is in use all the same (decision 157).
 //!
 //! Source: Yang et al., "FIFO queues are all you need for cache eviction", SOSP 2023. LRU and LFU
-//! both mean this; `random` and `ttl` choose otherwise.
+//! both mean this; `random` chooses otherwise, and `ttl` (`soonest.rs`).
+
+mod soonest;
 
 use crate::engine::Engine;
 use crate::guard::{Guard, Spot, Target};
@@ -37,8 +39,6 @@ const LINES_A_TURN: usize = 64 * 63;
 /// How often it goes around a shard of fewer lines: items are spared for their uses two or three times,
 /// and the hand loses patience with those in main.
 const ROUNDS_A_TURN: usize = 4;
-/// Lines of the sample from which the soonest deadline goes.
-const LINES_A_SAMPLE: usize = 64;
 
 impl Engine {
     /// Counts an insert towards the shard's generation, which is returned.
@@ -148,7 +148,11 @@ impl Session {
             let mut guard = Guard::adopt(self, shard, now);
             if view.root_of(db) == root {
                 let target = Target { db, root, shard_number: number, shard };
-                evicted += self.evict_from(&mut guard, &target, policy, force, items - evicted);
+                let items = items - evicted;
+                evicted += match policy {
+                    Policy::VolatileTtl => self.evict_soonest(&mut guard, &target, items),
+                    _ => self.evict_from(&mut guard, &target, policy, force, items),
+                };
             }
             if evicted >= items {
                 break;
@@ -179,12 +183,10 @@ impl Session {
         // An eighth of the shard at a time keeps the shards even.
         let share = (target.shard.items() as usize / 8).clamp(1, items);
         let mut evicted = 0;
-        let mut soonest: Option<(Millis, Segment<'s>, usize, usize)> = None;
         let mut rounds = 0;
         let mut may_change = force;
-        for looked in 0..LINES_A_TURN {
-            // A sample for the soonest deadline; else until the share is reached.
-            if evicted >= share || soonest.is_some() && looked > LINES_A_SAMPLE {
+        for _ in 0..LINES_A_TURN {
+            if evicted >= share {
                 break;
             }
             if !(1..LINES).contains(&line) {
@@ -222,16 +224,6 @@ impl Session {
                         may_change = true;
                         self.next_eviction_toss()
                     }
-                    Policy::VolatileTtl => {
-                        let item = self.item_in(segment, line, slot);
-                        let due = item.deadline();
-                        if soonest.is_none_or(|(best, ..)| due < best)
-                            && !self.is_kept(target.root, || self.hash_in(segment, line, slot))
-                        {
-                            soonest = Some((due, segment, line, slot));
-                        }
-                        false
-                    }
                     _ => {
                         may_change |= meta & META_MAIN != 0;
                         let verdict = judge(meta, generation, times, force);
@@ -264,10 +256,6 @@ impl Session {
                 line = 1;
                 index = segment.span().end_in(directory);
             }
-        }
-        if let Some((_, segment, line, slot)) = soonest {
-            self.evict_slot(guard, target, segment, line, slot);
-            evicted += 1;
         }
         engine.trial().note(met[0], met[1], times.patience, engine.ghost_places(target.shard));
         (hand.index, hand.line) = (index, line);
