@@ -27,10 +27,13 @@ const RESERVE_ONE_IN: u64 = 16;
 const ITEM_EXTRA_BYTES: usize = 64;
 /// They take this much less, at most: an integer of 20 digits.
 const ITEM_SAVED_BYTES: usize = 8;
-/// Rounds for one command while more is committed than a lowered limit allows, and the least items
-/// that go in each.
+/// While more is committed than a lowered limit allows: rounds that are one command's part if it has a place then,
+/// rounds after which it is refused if it has none, and the least items that go in each.
+const ROUNDS_A_PART: usize = 8;
 const ROUNDS_ABOVE_LIMIT: usize = 64;
 const ITEMS_ABOVE_LIMIT: usize = 64;
+/// Memory that is given back in one go: a millisecond or so of the system's work.
+const RELEASED_BYTES_MAX: u64 = 2 * EXTENT;
 /// Bytes of free pages that an extent full of others can be moved into; of a small memory, one part in so many,
 /// which is what an extent that is mostly free needs.
 const SCATTERED_BYTES: u64 = 2 * EXTENT;
@@ -133,7 +136,7 @@ impl Session {
         if above == 0 {
             return false;
         }
-        if allocator.release_steps(above) > 0 {
+        if allocator.release_steps(above.min(RELEASED_BYTES_MAX)) > 0 {
             return true;
         }
         let scattered = allocator.free_bytes().saturating_sub(arena.uncommitted());
@@ -195,12 +198,17 @@ impl Session {
         let mut waits = 0..WAITS_MAX;
         let mut busy_turns = 0..BUSY_TURNS_MAX;
         let mut fruitless = 0..FRUITLESS_ROUNDS_MAX;
+        // Of a limit that was lowered by much, each writer drives out a part, and takes less than that. Emptying an
+        // extent is one, and takes milliseconds.
+        let shares = || engine.policy() != Policy::NoEviction && self.has_place(bytes);
+        let mut has_given_back = false;
         for round in 0..ROUNDS_MAX {
             if self.has_room(bytes) {
                 return Ok(());
             }
             let is_above = self.is_above_limit();
-            if is_above && round >= ROUNDS_ABOVE_LIMIT {
+            let is_part = has_given_back || round >= ROUNDS_A_PART;
+            if is_above && (round >= ROUNDS_ABOVE_LIMIT || is_part && shares()) {
                 break;
             }
             let items = if is_above { items.max(ITEMS_ABOVE_LIMIT) } else { items };
@@ -209,6 +217,7 @@ impl Session {
             }
             engine.allocator().release_empty_extents(RESERVE_BYTES);
             if self.keep_to_limit(now) || self.shed_index(now) {
+                has_given_back = true;
                 continue;
             }
             // Blocks that lie free in pages of other sizes are had without losing an item.
@@ -268,9 +277,7 @@ impl Session {
                 }
             }
         }
-        // Of a limit that was lowered by much, each writer drives out a part, and takes less than that.
-        let shares = engine.policy() != Policy::NoEviction && self.is_above_limit();
-        match self.has_room(bytes) || shares && self.has_place(bytes) {
+        match self.has_room(bytes) || self.is_above_limit() && shares() {
             true => Ok(()),
             false => Err(StoreError::Full),
         }
