@@ -7,6 +7,10 @@
 //! items. So a segment is split at the limit only when it is really full (items have become
 //! smaller, and there are more of them), and otherwise the worst of the up to twenty items leaves
 //! that the new one could take the place of. They are few: eviction chooses nearly all the others.
+//!
+//! Policies that spare what has no deadline split as a store that grows does. Only where there is no memory for
+//! that, which is what has to give way under any policy, one with a deadline leaves: to refuse the write would
+//! be to say that nothing may go.
 
 use crate::guard::{Guard, Target};
 use crate::hand::age_of;
@@ -32,7 +36,8 @@ impl Session {
     ) {
         let engine = self.engine();
         let policy = engine.policy();
-        if policy == Policy::NoEviction || policy.only_volatile() {
+        let only_volatile = policy.only_volatile();
+        if policy == Policy::NoEviction || only_volatile && !must {
             return;
         }
         // A transaction's own keys may lie there.
@@ -64,14 +69,19 @@ impl Session {
             .into_iter()
             .flatten()
             .flat_map(|line| (0..SLOTS).map(move |slot| (line, slot)))
-            .filter(|&(line, slot)| {
-                let is_short_lived = segment.line(line).meta(slot) & META_TTL != 0;
-                !is_short_lived || !self.is_spared_at(segment, line, slot, guard.now)
+            .filter(|&(line, slot)| match segment.line(line).meta(slot) & META_TTL != 0 {
+                true => !self.is_spared_at(segment, line, slot, guard.now),
+                false => !only_volatile,
             })
             .min_by_key(|&(line, slot)| {
                 let meta = segment.line(line).meta(slot);
+                let due = match policy {
+                    Policy::VolatileTtl => self.item_in(segment, line, slot).deadline(),
+                    _ => 0,
+                };
                 let age = 15 - age_of(meta, generation);
-                (meta & META_FREQUENCY != 0, meta & META_MAIN != 0, meta & META_FREQUENCY, age)
+                let used = meta & META_FREQUENCY;
+                (due, used != 0, meta & META_MAIN != 0, used, age)
             });
         if let Some((line, slot)) = worst {
             self.evict_slot(guard, target, segment, line, slot);
