@@ -13,11 +13,11 @@
 //! be to say that nothing may go.
 
 use crate::guard::{Guard, Target};
-use crate::hand::age_of;
-use crate::index::bucket::{META_FREQUENCY, META_MAIN, META_TTL, SLOTS};
+use crate::hand::{Hand, Times, readiness};
+use crate::index::bucket::{META_TTL, SLOTS};
 use crate::index::segment::{LINES, Segment, home_of, stash_line};
 use crate::session::Session;
-use crate::verbs::Policy;
+use crate::verbs::{Millis, Policy};
 
 /// While this much can still be committed, segments are split.
 const AMPLE_BYTES: u64 = 4 << 20;
@@ -65,6 +65,8 @@ impl Session {
             return;
         }
         let generation = target.shard.generation();
+        let patience = Hand::of(target.shard.hand()).patience;
+        let times = Times { trial: engine.trial().generations(), patience };
         let worst = [Some(home), stash]
             .into_iter()
             .flatten()
@@ -73,15 +75,11 @@ impl Session {
                 true => !self.is_spared_at(segment, line, slot, guard.now),
                 false => !only_volatile,
             })
-            .min_by_key(|&(line, slot)| {
-                let meta = segment.line(line).meta(slot);
-                let due = match policy {
-                    Policy::VolatileTtl => self.item_in(segment, line, slot).deadline(),
-                    _ => 0,
-                };
-                let age = 15 - age_of(meta, generation);
-                let used = meta & META_FREQUENCY;
-                (due, used != 0, meta & META_MAIN != 0, used, age)
+            .max_by_key(|&(line, slot)| match policy {
+                Policy::VolatileTtl => {
+                    Millis::MAX.abs_diff(self.item_in(segment, line, slot).deadline())
+                }
+                _ => readiness(segment.line(line).meta(slot), generation, times),
             });
         if let Some((line, slot)) = worst {
             self.evict_slot(guard, target, segment, line, slot);

@@ -36,9 +36,6 @@ const GENERATIONS: u64 = 16;
 const GENERATION_ITEMS_MIN: u64 = 2;
 /// Lines that one call looks at before it takes what it has.
 const LINES_A_TURN: usize = 64 * 63;
-/// How often it goes around a shard of fewer lines: items are spared for their uses two or three times,
-/// and the hand loses patience with those in main.
-const ROUNDS_A_TURN: usize = 4;
 
 impl Engine {
     /// Counts an insert towards the shard's generation, which is returned.
@@ -183,8 +180,7 @@ impl Session {
         // An eighth of the shard at a time keeps the shards even.
         let share = (target.shard.items() as usize / 8).clamp(1, items);
         let mut evicted = 0;
-        let mut rounds = 0;
-        let mut may_change = force;
+        let mut has_come_around = false;
         for _ in 0..LINES_A_TURN {
             if evicted >= share {
                 break;
@@ -193,11 +189,12 @@ impl Session {
                 line = 1;
             }
             if index >= directory.entries() {
-                // All that is on trial is so on the next look as well.
-                if rounds == ROUNDS_A_TURN || rounds > 0 && !may_change {
+                // Another shard may have what is due. To go around this one until something is would age the
+                // latest of it by some generations in a moment.
+                if has_come_around {
                     break;
                 }
-                rounds += 1;
+                has_come_around = true;
                 index = 0;
                 generation = hand.come_around(generation);
             }
@@ -220,12 +217,8 @@ impl Session {
                     continue;
                 }
                 let out = match policy {
-                    Policy::AllKeysRandom | Policy::VolatileRandom => {
-                        may_change = true;
-                        self.next_eviction_toss()
-                    }
+                    Policy::AllKeysRandom | Policy::VolatileRandom => self.next_eviction_toss(),
                     _ => {
-                        may_change |= meta & META_MAIN != 0;
                         let verdict = judge(meta, generation, times, force);
                         hand.has_met_due |= !matches!(verdict, Verdict::Keep(same) if same == meta);
                         let side = &mut met[usize::from(meta & META_MAIN != 0)];
