@@ -33,7 +33,7 @@ use crate::verbs::{Db, Event, Millis, Policy};
 /// Generations in the time in which a shard's content is inserted once.
 const GENERATIONS: u64 = 16;
 /// A generation is never shorter than this, or an empty shard would age with each insert.
-const GENERATION_ITEMS_MIN: u64 = 2;
+const GENERATION_ITEMS_MIN: u64 = 4;
 /// Lines that one call looks at before it takes what it has.
 const LINES_A_TURN: usize = 64 * 63;
 

@@ -29,8 +29,8 @@ fn a_key_grows_older_as_others_come() {
     let session = engine.session().unwrap();
     put(&session, "first");
     assert!(age(&session, "first") <= 1);
-    // A small shard's generation is eight inserts: this makes about five in each.
-    for number in 0..SHARDS * 40 {
+    // A small shard's generation is four inserts: this makes about five in each.
+    for number in 0..SHARDS * 20 {
         put(&session, &format!("key:{number}"));
     }
     put(&session, "last");

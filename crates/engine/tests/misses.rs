@@ -147,7 +147,7 @@ impl Lru {
 }
 
 /// A shard has some dozens of such values. A generation was eight inserts at least, and with so few generations in
-/// the life of an item old and young are hardly told apart: 95 were missed where LRU misses a hundred, and 92 with two.
+/// the life of an item old and young are hardly told apart: 95 were missed where LRU misses a hundred, and 92 with four.
 #[test]
 fn values_of_some_kilobytes_are_missed_less_than_by_lru() {
     let keys = 60_000;
