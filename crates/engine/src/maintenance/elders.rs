@@ -15,8 +15,7 @@
 use crate::alloc::{BLOCK_MAX, block_bytes};
 use crate::arena::Ref;
 use crate::guard::{Spot, Target};
-use crate::hand::Hand;
-use crate::hand::{Times, readiness};
+use crate::hand::{Hand, Times, readiness};
 use crate::index::bucket::META_TTL;
 use crate::session::Session;
 use crate::verbs::{Millis, Policy};
