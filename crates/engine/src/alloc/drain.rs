@@ -43,7 +43,7 @@ pub enum Drain {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Candidate {
     pub drain: Drain,
-    /// Bytes of blocks to move.
+    /// Bytes of blocks to move; of a stretch also what is added for those without a place elsewhere.
     pub live_bytes: u64,
     /// Bytes of the largest of them, if it is larger than a page.
     pub largest_bytes: u64,
