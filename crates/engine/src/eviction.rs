@@ -5,8 +5,8 @@
 //! sixteenth of its items has been inserted anew, or when nothing was due on a whole walk. The hand
 //! walks a shard's lines in memory order and looks at meta bytes only:
 //!
-//! * young and not in main: left alone while it is on trial (see `trial.rs`); then to main if it
-//!   was used, else evicted, and its hash remembered for a while;
+//! * young and not in main: left alone while it is on trial (see `trial.rs`) and on the walk in which it came; then
+//!   to main if it was used, to stay there for a walk if it was used once; else evicted, and its hash remembered;
 //! * in main: left alone for as many generations as the hand has patience (`hand.rs`); then evicted if unused,
 //!   else half of its uses are taken from it and it is renewed;
 //! * a key that comes back while its hash is remembered goes to main at once;
@@ -219,7 +219,9 @@ impl Session {
                 let out = match policy {
                     Policy::AllKeysRandom | Policy::VolatileRandom => self.next_eviction_toss(),
                     _ => {
-                        let verdict = judge(meta, generation, times, force);
+                        // What came since the walk began is for the next one: all before it is older.
+                        let trial = times.trial.max(hand.walked(generation));
+                        let verdict = judge(meta, generation, Times { trial, ..times }, force);
                         hand.has_met_due |= !matches!(verdict, Verdict::Keep(same) if same == meta);
                         let side = &mut met[usize::from(meta & META_MAIN != 0)];
                         match verdict {

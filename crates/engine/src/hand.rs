@@ -18,6 +18,10 @@ use crate::index::bucket::{META_FREQUENCY, META_MAIN};
 /// must come by before they begin anew.
 const PATIENCE_MAX: u8 = 12;
 const PATIENCE_FIRST: u8 = 6;
+/// Generations that an item used once has less than others when it comes to main. With more the hand, if it is slow,
+/// would come when its age has begun anew.
+const HEAD_START_MAX: u8 = 8;
+
 /// Where the hand of a shard stands.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Hand {
@@ -51,6 +55,11 @@ impl Hand {
             | u64::from(self.began) << 40
             | u64::from(self.patience) << 48
             | u64::from(self.has_met_due) << 56
+    }
+
+    /// Generations since this walk began, as far as ages are told apart: what is younger came meanwhile.
+    pub fn walked(&self, generation: u64) -> u8 {
+        (generation as u8).wrapping_sub(self.began).min(PATIENCE_MAX)
     }
 
     /// The walk is over and begins anew. The generation from now on: the next one if nothing was due.
@@ -89,12 +98,17 @@ pub(crate) fn age_of(meta: u8, generation: u64) -> u8 {
 pub(crate) fn judge(meta: u8, generation: u64, times: Times, force: bool) -> Verdict {
     let age = age_of(meta, generation);
     let frequency = meta & META_FREQUENCY;
-    let renewed = meta & 0x0f & !META_FREQUENCY | (generation as u8 & 0x0f) << 4;
+    let renewed_at = |generation: u8| meta & 0x0f & !META_FREQUENCY | (generation & 0x0f) << 4;
+    let renewed = renewed_at(generation as u8);
     let time = if meta & META_MAIN == 0 { times.trial } else { times.patience };
     if age < time && !force {
         Verdict::Keep(meta)
     } else if frequency == 0 {
         Verdict::Evict
+    } else if meta & META_MAIN == 0 && frequency == 1 {
+        // Its one use may be that of who stored it: to stay it must be used again before the hand is back.
+        let head_start = times.patience.min(HEAD_START_MAX);
+        Verdict::Keep(renewed_at((generation as u8).wrapping_sub(head_start)) | META_MAIN)
     } else if meta & META_MAIN == 0 {
         Verdict::Keep(renewed | META_MAIN)
     } else {
@@ -134,6 +148,30 @@ mod tests {
             panic!("it was used")
         };
         assert_eq!(renewed & META_FREQUENCY, 1);
+    }
+
+    #[test]
+    fn an_item_used_once_must_be_used_again_before_the_hand_is_back() {
+        let times = Times { trial: 3, patience: 5 };
+        let Verdict::Keep(meta) = judge(1, 4, times, false) else { panic!("it was used") };
+        assert_eq!(meta & 0x0f, META_MAIN);
+        assert!(matches!(judge(meta, 4, times, false), Verdict::Evict), "its time is up at once");
+        let Verdict::Keep(stays) = judge(meta + 1, 5, times, false) else { panic!("it was used") };
+        assert_eq!(age_of(stays, 5), 0);
+        // The hand of a shard in which little goes takes several generations for its walk.
+        let Verdict::Keep(meta) = judge(1, 4, Times { patience: PATIENCE_MAX, ..times }, false)
+        else {
+            panic!("it was used")
+        };
+        assert_eq!(age_of(meta, 4 + 7), 15, "and its age has not begun anew");
+    }
+
+    #[test]
+    fn a_walk_counts_its_generations() {
+        let mut hand = Hand::of(0);
+        hand.come_around(0x1fe);
+        assert_eq!((hand.walked(0x1fe), hand.walked(0x201)), (0, 3));
+        assert_eq!(hand.walked(0x220), PATIENCE_MAX);
     }
 
     #[test]

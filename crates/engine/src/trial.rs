@@ -5,7 +5,8 @@
 //! proven itself. So both are measured where the hand passes: of the new items whose trial is over,
 //! and of the proven ones whose time is up, which share was used in a generation? The side whose
 //! items were used more gets the more time. Of a new item the first use does not count: it is mostly that of who
-//! stored it, and says nothing about the rest of the trial.
+//! stored it, and says nothing about the rest of the trial. Where no side's are used, trials grow: what has proven
+//! itself has stopped to, and what came last is more likely to be wanted.
 
 use crate::sync::atomics::AtomicU32;
 use crate::sync::atomics::Ordering::Relaxed;
@@ -60,7 +61,7 @@ impl Trial {
         // Used of due in a generation, both sides multiplied by both counts and both times.
         let news = u64::from(new.used) * u64::from(proven.due) * u64::from(patience);
         let provens = u64::from(proven.used) * u64::from(new.due) * u64::from(now);
-        let next = if news > provens + provens / DIFFERENCE_ONE_IN {
+        let next = if news + provens == 0 || news > provens + provens / DIFFERENCE_ONE_IN {
             now + 1
         } else if provens > news + news / DIFFERENCE_ONE_IN {
             now - 1
@@ -100,6 +101,14 @@ mod tests {
             trial.note(Met { due: 500, used: 20 }, proven, 10, 1_000);
         }
         assert_eq!(u32::from(trial.generations()), LEAST);
+    }
+
+    #[test]
+    fn the_trial_becomes_long_where_nothing_is_used() {
+        let trial = Trial::default();
+        let unused = Met { due: 500, used: 0 };
+        trial.note(unused, unused, 10, 1_000);
+        assert_eq!(u32::from(trial.generations()), FIRST + 1);
     }
 
     #[test]

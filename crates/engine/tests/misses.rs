@@ -34,10 +34,14 @@ struct Store {
 
 impl Store {
     fn new() -> Store {
-        let options =
-            EngineOptions { max_bytes: 1 << 30, policy: Policy::AllKeysLru, ..Default::default() };
+        Store::of(LIMIT, EngineOptions::default().shards)
+    }
+
+    fn of(limit: u64, shards: u32) -> Store {
+        let (max_bytes, policy) = (1 << 30, Policy::AllKeysLru);
+        let options = EngineOptions { max_bytes, policy, shards, ..Default::default() };
         let engine = Engine::create(options).expect("an arena");
-        engine.set_max_memory(LIMIT);
+        engine.set_max_memory(limit);
         let session = engine.session().expect("a slot");
         Store { engine, session, bytes: vec![7; 1 << 20] }
     }
@@ -120,6 +124,24 @@ fn counters_stay_beside_what_is_read_once() {
 fn counters_stay_beside_large_values() {
     let anew = counters_anew(Some(50));
     assert!(anew < 16.0, "{anew:.2} of a hundred");
+}
+
+/// What was read once went to main with all the time of main, just when the hand came by, and was younger there than
+/// what had come since: of 5,100 new values beside as many that were read once before, 4,435 stayed. Of the same load
+/// over the network Memcached's own suite wants 4,000, and 3,709 to 4,050 stayed.
+#[test]
+fn new_values_stay_beside_what_was_read_once_before() {
+    // As many shards as a small Memcached has.
+    let store = Store::of(57 << 20, 16);
+    let names = |kind: &str| (0..5_100).map(|n| format!("{kind} {n}")).collect::<Vec<_>>();
+    let (old, new) = (names("old"), names("new"));
+    old.iter().for_each(|name| store.set(name, 11_000));
+    let before = old.iter().filter(|name| store.get(name)).count();
+    assert!(before > 4_500, "{before} of the old fit");
+    new.iter().for_each(|name| store.set(name, 3_000));
+    let stayed = new.iter().filter(|name| store.get(name)).count();
+    assert!(stayed > 4_600, "{stayed} of {} stayed", new.len());
+    assert_eq!(store.engine.verify_at_rest(), Ok(()));
 }
 
 /// Keys of the last uses, as many as may be.
