@@ -6,6 +6,7 @@
 
 use crate::engine::Engine;
 use crate::guard::Target;
+use crate::index::bucket::SLOTS;
 use crate::index::directory::{DIRECTORY_HEADER_BYTES, DOUBLINGS_MAX, DirectoryWord, Span};
 use crate::index::directory::{begin_directory, cells_of, directory_bytes};
 use crate::index::draft::SegmentDraft;
@@ -71,7 +72,8 @@ impl Engine {
         // The other three are not in the cache, as a rule.
         if used(&stash) > LIKELY_FULLER_MAX {
             let emptiest = (1..=STASH_LINES).min_by_key(used)?;
-            if used(&stash) > used(&emptiest) + LIKELY_FULLER_MAX {
+            let is_full = used(&stash) == SLOTS;
+            if is_full || used(&stash) > used(&emptiest) + LIKELY_FULLER_MAX {
                 stash = emptiest;
             }
         }
@@ -196,68 +198,4 @@ pub(super) fn publish(directory: DirectoryWord, segment: Segment<'_>, span: Span
 }
 
 #[cfg(all(test, not(any(miri, shuttle, loom))))]
-mod tests {
-    use super::*;
-    use crate::engine::EngineOptions;
-    use crate::index::bucket::stash_of;
-    use crate::index::segment::HOME_LINES;
-    use crate::verbs::{Db, Put, Value};
-
-    /// Every shard counted from the same number on, and blocks pass from one to another.
-    #[test]
-    fn no_two_segments_begin_with_the_same_version() {
-        let engine =
-            Engine::create(EngineOptions { shards: 16, ..EngineOptions::default() }).unwrap();
-        let session = engine.session().unwrap();
-        for number in 0..500 {
-            for db in [Db(0), Db(1)] {
-                let name = number.to_string();
-                let key = engine.key(name.as_bytes());
-                let put = Put::plain(Value::Bytes(b"x"));
-                session.write(db, &key, 1).put(db, &key, &put).unwrap();
-            }
-        }
-        let view = engine.view();
-        let mut versions = std::collections::HashSet::new();
-        for db in [Db(0), Db(1)] {
-            for number in 0..view.shard_count() {
-                let shard = view.shard_at(view.root_of(db), number);
-                // Its first, which was not filled and of which nothing was replaced: no line has another version.
-                let first = shard.segment(shard.directory(), 0);
-                assert!(versions.insert(first.line(1).version()), "shard {number} of {db:?}");
-            }
-        }
-    }
-
-    #[test]
-    fn most_home_lines_have_the_likely_stash_line() {
-        let options = EngineOptions { shards: 16, ..EngineOptions::default() };
-        let engine = Engine::create(options).unwrap();
-        let session = engine.session().unwrap();
-        for number in 0..100_000 {
-            let name = number.to_string();
-            let key = engine.key(name.as_bytes());
-            let put = Put::plain(Value::Bytes(b"x"));
-            session.write(Db(0), &key, 1).put(Db(0), &key, &put).unwrap();
-        }
-        let view = engine.view();
-        let (mut likely, mut other) = (0, 0);
-        for number in 0..view.shard_count() {
-            let shard = view.shard_at(view.root_of(Db(0)), number);
-            let directory = shard.directory();
-            for index in 0..directory.entries() {
-                let segment = shard.segment(directory, index);
-                for home in 1..=HOME_LINES {
-                    match stash_of(segment.line(home).version()) {
-                        0 => {}
-                        stash if stash == likely_stash(home) => likely += 1,
-                        _ => other += 1,
-                    }
-                }
-            }
-        }
-        // One of four would be by chance.
-        assert!(other > 0 && likely > other * 3, "{likely} likely, {other} others");
-        engine.verify().unwrap();
-    }
-}
+mod tests;
