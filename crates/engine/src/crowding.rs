@@ -13,11 +13,10 @@
 //! be to say that nothing may go.
 
 use crate::guard::{Guard, Target};
-use crate::hand::{Hand, Times, readiness};
-use crate::index::bucket::{META_TTL, SLOTS};
+use crate::index::bucket::SLOTS;
 use crate::index::segment::{LINES, Segment, home_of, stash_line};
 use crate::session::Session;
-use crate::verbs::{Millis, Policy};
+use crate::verbs::Policy;
 
 /// While this much can still be committed, segments are split.
 const AMPLE_BYTES: u64 = 4 << 20;
@@ -64,24 +63,17 @@ impl Session {
         {
             return;
         }
-        let generation = target.shard.generation();
-        let patience = Hand::of(target.shard.hand()).patience;
-        let times = Times { trial: engine.trial().generations(), patience };
         let worst = [Some(home), stash]
             .into_iter()
             .flatten()
             .flat_map(|line| (0..SLOTS).map(move |slot| (line, slot)))
-            .filter(|&(line, slot)| match segment.line(line).meta(slot) & META_TTL != 0 {
-                true => !self.is_spared_at(segment, line, slot, guard.now),
-                false => !only_volatile,
+            .filter_map(|(line, slot)| {
+                let hash = || self.hash_in(segment, line, slot);
+                let ready = self.readiness_at(target, (segment, line, slot), hash, guard.now)?;
+                Some((ready, line, slot))
             })
-            .max_by_key(|&(line, slot)| match policy {
-                Policy::VolatileTtl => {
-                    Millis::MAX.abs_diff(self.item_in(segment, line, slot).deadline())
-                }
-                _ => readiness(segment.line(line).meta(slot), generation, times),
-            });
-        if let Some((line, slot)) = worst {
+            .max_by_key(|(ready, ..)| *ready);
+        if let Some((_, line, slot)) = worst {
             self.evict_slot(guard, target, segment, line, slot);
         }
     }

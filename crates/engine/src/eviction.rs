@@ -16,6 +16,7 @@
 //! Source: Yang et al., "FIFO queues are all you need for cache eviction", SOSP 2023. LRU and LFU
 //! both mean this; `random` chooses otherwise, and `ttl` (`soonest.rs`).
 
+mod readiness;
 mod soonest;
 
 use crate::engine::Engine;
@@ -279,7 +280,7 @@ impl Session {
         kept.iter().any(|(db, kept)| *kept == hash && is_here(*db))
     }
 
-    fn hash_in(&self, segment: Segment<'_>, line: usize, slot: usize) -> u64 {
+    pub(crate) fn hash_in(&self, segment: Segment<'_>, line: usize, slot: usize) -> u64 {
         let mut key = Vec::new();
         self.item_in(segment, line, slot).copy_key(&mut key);
         self.engine().hash(&key)

@@ -30,6 +30,11 @@ impl<'a> Spot<'a> {
     pub fn bucket(&self) -> Line<'a> {
         self.segment.line(self.line)
     }
+
+    /// The slot alone: its segment, line and number.
+    pub fn place(&self) -> (Segment<'a>, usize, usize) {
+        (self.segment, self.line, self.slot)
+    }
 }
 
 impl<'s> Guard<'s> {

@@ -139,7 +139,7 @@ impl Session {
                 match self.take_item(bytes) {
                     Ok(new) => Ok(self.relocate(spot, new)),
                     Err(_) => {
-                        let readiness = self.readiness_at(target, spot, hash, now);
+                        let readiness = self.readiness_at(target, spot.place(), || hash, now);
                         Err(Stuck { bytes, readiness })
                     }
                 }

@@ -14,11 +14,8 @@
 
 use crate::alloc::{BLOCK_MAX, block_bytes};
 use crate::arena::Ref;
-use crate::guard::{Spot, Target};
-use crate::hand::{Hand, Times, readiness};
-use crate::index::bucket::META_TTL;
 use crate::session::Session;
-use crate::verbs::{Millis, Policy};
+use crate::verbs::Millis;
 
 /// Items looked at in one page, and those of them that may go: the first quarter.
 const SAMPLE: usize = 32;
@@ -101,7 +98,7 @@ impl<'s> Elders<'s> {
         let sample = blocks.into_iter().skip(turn as usize % stride).step_by(stride);
         let ready = sample.filter_map(|block| {
             let may_go = session.with_item_in(block, now, |_, target, spot, hash| {
-                session.readiness_at(target, spot, hash, now)
+                session.readiness_at(target, spot.place(), || hash, now)
             });
             Some((may_go??, block))
         });
@@ -113,39 +110,10 @@ impl<'s> Elders<'s> {
 }
 
 impl Session {
-    /// How near an item is to its end by the policy: only to be compared. `None`: it may not go.
-    pub(super) fn readiness_at(
-        &self,
-        target: &Target<'_>,
-        spot: &Spot<'_>,
-        hash: u64,
-        now: Millis,
-    ) -> Option<u64> {
-        let engine = self.engine();
-        let policy = engine.policy();
-        let meta = spot.bucket().meta(spot.slot);
-        let has_ttl = meta & META_TTL != 0;
-        let is_spared = has_ttl && engine.is_spared(spot.item.deadline(), now);
-        let may_go = policy != Policy::NoEviction
-            && (has_ttl || !policy.only_volatile())
-            && !is_spared
-            && !self.is_kept(target.root, || hash);
-        may_go.then(|| match policy {
-            // One is as good as another.
-            Policy::AllKeysRandom | Policy::VolatileRandom => 0,
-            Policy::VolatileTtl => Millis::MAX.abs_diff(spot.item.deadline()),
-            _ => {
-                let patience = Hand::of(target.shard.hand()).patience;
-                let times = Times { trial: engine.trial().generations(), patience };
-                readiness(meta, target.shard.generation(), times)
-            }
-        })
-    }
-
     /// Evicts the item in a block if it may go and its readiness is as wanted.
     fn evict_if(&self, block: Ref, is_wanted: impl Fn(u64) -> bool, now: Millis) -> bool {
         let gone = self.with_item_in(block, now, |guard, target, spot, hash| {
-            let goes = self.readiness_at(target, spot, hash, now).is_some_and(is_wanted);
+            let goes = self.readiness_at(target, spot.place(), || hash, now).is_some_and(is_wanted);
             if goes {
                 self.evict_slot(guard, target, spot.segment, spot.line, spot.slot);
             }
