@@ -39,8 +39,9 @@ impl Session {
         if policy == Policy::NoEviction || only_volatile && !must {
             return;
         }
-        // A transaction's own keys may lie there.
-        if !must && engine.arena().uncommitted() >= AMPLE_BYTES || self.in_transaction() {
+        // A transaction's own keys may lie there, and those that it has not kept would go: only where it would fail
+        // otherwise.
+        if !must && (engine.arena().uncommitted() >= AMPLE_BYTES || self.in_transaction()) {
             return;
         }
         let directory = target.shard.directory();

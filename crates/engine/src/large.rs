@@ -14,7 +14,7 @@ mod queue;
 use crate::alloc::BLOCK_MAX;
 use crate::engine::Engine;
 use crate::guard::{Guard, Target};
-use crate::index::bucket::META_FREQUENCY;
+use crate::index::bucket::{META_FREQUENCY, META_TTL};
 use crate::session::Session;
 use crate::sync::blocking::Mutex;
 use crate::sync::lock;
@@ -76,9 +76,15 @@ impl Session {
         if policy == Policy::NoEviction || policy.only_volatile() {
             return false;
         }
-        let mut passed = 0;
         // A used item gets as many turns as it was used; no item gets more than that.
-        for _ in 0..4 * engine.large().counted() {
+        self.evict_large_of(4 * engine.large().counted(), now)
+    }
+
+    /// The same, with so many looks, under any policy that lets some go.
+    pub(crate) fn evict_large_of(&self, looks: usize, now: Millis) -> bool {
+        let engine = self.engine();
+        let mut passed = 0;
+        for _ in 0..looks {
             let next = engine.large().with(|queue| queue.first_behind(passed));
             let Some(entry) = next else { return false };
             if self.evict_entry(&entry, now) {
@@ -118,6 +124,9 @@ impl Session {
         };
         let bucket = spot.bucket();
         let meta = bucket.meta(spot.slot);
+        if engine.policy().only_volatile() && meta & META_TTL == 0 {
+            return false;
+        }
         let frequency = meta & META_FREQUENCY;
         let is_spared =
             engine.is_spared(spot.item.deadline(), now) || self.is_kept(root, || entry.hash);

@@ -32,6 +32,8 @@ pub struct Session {
     /// What a transaction of this session holds.
     transaction: RefCell<Option<Several>>,
     in_transaction: Cell<bool>,
+    /// False while this session holds locks and looks for memory all the same (`maintenance/under_locks.rs`).
+    pub(crate) waits_for_locks: Cell<bool>,
     eviction_turn: Cell<usize>,
     eviction_toss: Cell<usize>,
     /// Keys that do not go for the room that is made for a change of theirs.
@@ -54,6 +56,7 @@ impl Session {
             slot,
             transaction: RefCell::new(None),
             in_transaction: Cell::new(false),
+            waits_for_locks: Cell::new(true),
             eviction_turn: Cell::new(0),
             eviction_toss: Cell::new(0),
             kept: RefCell::default(),

@@ -43,6 +43,11 @@ pub fn exec(ctx: &mut Context<'_>, _: &Call<'_>) -> Outcome {
     }
     drop(kept);
     let keys = keys_of(ctx);
+    // Nor does what it names go for what it stores itself.
+    let _kept = match &keys {
+        Some(keys) => ctx.session.keep(keys.iter().copied()),
+        None => keep_of_queue(ctx),
+    };
     let thread = ctx.host.thread_of(ctx.client);
     match keys {
         Some(keys) => ctx.session.begin_transaction(Some(&keys), ctx.now),

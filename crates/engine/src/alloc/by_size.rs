@@ -1,7 +1,7 @@
 //! Pages of the items of one size.
 
 use super::Allocator;
-use super::classes::{BLOCK_MAX, Class, PageKind};
+use super::classes::{BLOCK_MAX, Class, PageKind, run_units};
 use super::page::State;
 use crate::arena::layout::PAGES_PER_EXTENT;
 
@@ -30,6 +30,24 @@ impl Allocator {
         nearest
             .map(|more| ((u64::from(from) + u64::from(more)) % u64::from(known)) as u32)
             .find(serves)
+    }
+
+    /// Pages of items in whose place a page for this size can begin once they are empty, or a run of units if it is as
+    /// short as a wide page: those of the fewest items first.
+    pub fn pages_of_few(&self, bytes: usize, most: usize) -> Vec<u32> {
+        let units = Self::class_of_items(bytes).map_or(run_units(bytes), Class::page_units);
+        let pages = 0..(self.known_extents() * PAGES_PER_EXTENT).min(PAGES_LOOKED_AT);
+        let live = |page: u32| match self.page_class(page) {
+            Some((of, State::Listed | State::Full))
+                if of.kind() == PageKind::Item && of.page_units() >= units =>
+            {
+                Some((of.blocks() - self.page_free(page), page))
+            }
+            _ => None,
+        };
+        let mut pages: Vec<_> = pages.filter_map(live).collect();
+        pages.sort_unstable();
+        pages.into_iter().map(|(_, page)| page).take(most).collect()
     }
 
     fn class_of_items(bytes: usize) -> Option<Class> {

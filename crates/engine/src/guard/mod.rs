@@ -23,7 +23,7 @@ use crate::engine::Engine;
 use crate::index::shard::Shard;
 use crate::session::Session;
 use crate::sync::lock;
-use crate::verbs::{Db, Key, Millis};
+use crate::verbs::{Db, Key, Millis, StoreError};
 
 pub(crate) use lookup::{Spot, Target};
 
@@ -212,6 +212,15 @@ impl<'s> Guard<'s> {
     /// A guard on a shard whose lock was taken with `try_acquire` (maintenance).
     pub(crate) fn adopt(session: &'s Session, shard: Shard<'_>, now: Millis) -> Guard<'s> {
         Guard { session, now, held: Held::One(shard.at) }
+    }
+
+    /// A block for an item. Where there is none, another item gives its own, as far as the policy lets it.
+    #[inline(always)]
+    fn take_item(&self, bytes: usize) -> Result<u32, StoreError> {
+        match self.session.take_item(bytes) {
+            Ok(block) => Ok(block),
+            Err(_) => self.session.take_item_of_another(bytes, self.now),
+        }
     }
 
     /// Has this guard alone made readers of the shard wait (`Shard::flip_several`)?

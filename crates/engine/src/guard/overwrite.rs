@@ -111,7 +111,7 @@ impl<'s> Guard<'s> {
             self.publish_plain(target, spot, block.raw(), &head, key.bytes, value);
             self.session.end_exchange(place, old);
         } else {
-            let reference = self.session.take_item(head.size)?;
+            let reference = self.take_item(head.size)?;
             self.publish_plain(target, spot, reference, &head, key.bytes, value);
             self.session.give_item(old.raw(), old_bytes);
         }

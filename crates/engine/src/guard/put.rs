@@ -87,7 +87,7 @@ impl<'s> Guard<'s> {
         let received = self.session.take_received(&plan.head, plan.value[0]);
         let reference = match received {
             Some(reference) => reference,
-            None => self.session.take_item(bytes)?,
+            None => self.take_item(bytes)?,
         };
         let parts = ItemParts {
             head: plan.head,

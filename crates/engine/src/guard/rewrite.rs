@@ -115,7 +115,7 @@ impl<'s> Guard<'s> {
             key: key.bytes,
             value: [&value, b"", b""],
         };
-        let reference = self.session.take_item(head.size())?;
+        let reference = self.take_item(head.size())?;
         write_item(self.session.mem(), reference as usize * 8, &parts);
         // A large item keeps its place among those that leave in order. One that becomes large by what
         // now stands beside its value has had none.

@@ -17,7 +17,7 @@ use crate::session::Session;
 use crate::sync::atomics::Ordering::{Relaxed, Release};
 use crate::sync::atomics::fence;
 use crate::sync::lock;
-use crate::verbs::{Db, Millis};
+use crate::verbs::{Db, Key, Millis};
 
 /// Pages tried in one go when somebody waits for memory, until one is empty.
 const PAGES_A_TURN: usize = 8;
@@ -180,7 +180,7 @@ impl Session {
             if !self.engine().is_open(self.view().root_of(db)) {
                 continue;
             }
-            let mut guard = self.write(db, &key, now);
+            let Some(mut guard) = self.write_or_pass(db, &key, now) else { continue };
             let target = guard.target(db, key.hash);
             if let Some(spot) = guard.locate(&target, &key)
                 && spot.item.at == at
@@ -189,6 +189,22 @@ impl Session {
             }
         }
         None
+    }
+
+    /// Locks the shard of a key, unless this session holds locks and that one is taken.
+    fn write_or_pass(&self, db: Db, key: &Key<'_>, now: Millis) -> Option<Guard<'_>> {
+        if self.waits_for_locks.get() {
+            return Some(self.write(db, key, now));
+        }
+        let view = self.view();
+        let root = view.root_of(db);
+        let shard = view.shard_of(root, key.hash);
+        if !lock::try_acquire(shard.lock()) {
+            return None;
+        }
+        let guard = Guard::adopt(self, shard, now);
+        // SWAPDB may have given the database another root before the lock was had.
+        (view.root_of(db) == root).then_some(guard)
     }
 
     fn may_evict(&self, spot: &Spot<'_>) -> bool {
@@ -263,7 +279,11 @@ impl Session {
             return None;
         }
         let shard = view.shard_at(root, shard_number);
-        lock::acquire(shard.lock());
+        match self.waits_for_locks.get() {
+            true => lock::acquire(shard.lock()),
+            false if lock::try_acquire(shard.lock()) => {}
+            false => return None,
+        }
         let guard = Guard::adopt(self, shard, now);
         // Which database the root is matters to nobody here: nothing is journalled.
         Some((guard, Target { db: Db(0), root, shard_number, shard }))

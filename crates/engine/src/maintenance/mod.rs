@@ -6,6 +6,7 @@ mod expiry;
 mod gather;
 mod room;
 mod shed;
+mod under_locks;
 
 use crate::alloc::Collapse;
 use crate::graveyard::Reclaimed;
