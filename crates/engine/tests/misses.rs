@@ -119,11 +119,11 @@ fn counters_stay_beside_what_is_read_once() {
 }
 
 /// For a large value a page went with all small items in it, and mostly there is no other page of a counter's size.
-/// 49 of a hundred began anew.
+/// 49 of a hundred began anew; 9 while what was read once had all the time of main.
 #[test]
 fn counters_stay_beside_large_values() {
     let anew = counters_anew(Some(50));
-    assert!(anew < 16.0, "{anew:.2} of a hundred");
+    assert!(anew < 8.0, "{anew:.2} of a hundred");
 }
 
 /// What was read once went to main with all the time of main, just when the hand came by, and was younger there than
