@@ -39,9 +39,10 @@ impl Session {
         if policy == Policy::NoEviction || only_volatile && !must {
             return;
         }
-        // A transaction's own keys may lie there, and those that it has not kept would go: only where it would fail
-        // otherwise.
-        if !must && (engine.arena().uncommitted() >= AMPLE_BYTES || self.in_transaction()) {
+        // A transaction's own keys may lie there: where it has kept them they do not go, and others only where it would
+        // fail otherwise.
+        let is_free = engine.arena().uncommitted() >= AMPLE_BYTES || self.in_transaction();
+        if !must && is_free || self.transaction_holds_all() {
             return;
         }
         let directory = target.shard.directory();

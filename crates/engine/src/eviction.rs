@@ -271,6 +271,10 @@ impl Session {
 
     /// Whether it is such a key's item. Its hash is only asked for where there is one.
     pub(crate) fn is_kept(&self, root: u32, hash: impl FnOnce() -> u64) -> bool {
+        // Whoever holds locks meets none of the keys in those shards.
+        if !self.waits_for_locks.get() {
+            return false;
+        }
         let kept = self.kept.borrow();
         let is_here = |db: Db| self.view().root_of(db) == root;
         if !kept.iter().any(|(db, _)| is_here(*db)) {

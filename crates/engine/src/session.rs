@@ -34,6 +34,10 @@ pub struct Session {
     in_transaction: Cell<bool>,
     /// False while this session holds locks and looks for memory all the same (`maintenance/under_locks.rs`).
     pub(crate) waits_for_locks: Cell<bool>,
+    /// Searches of this transaction for memory that came to nothing.
+    pub(crate) vain_searches: Cell<usize>,
+    /// What is stored just now must not cost another item.
+    pub(crate) spares_others: Cell<bool>,
     eviction_turn: Cell<usize>,
     eviction_toss: Cell<usize>,
     /// Keys that do not go for the room that is made for a change of theirs.
@@ -57,6 +61,8 @@ impl Session {
             transaction: RefCell::new(None),
             in_transaction: Cell::new(false),
             waits_for_locks: Cell::new(true),
+            vain_searches: Cell::new(0),
+            spares_others: Cell::new(false),
             eviction_turn: Cell::new(0),
             eviction_toss: Cell::new(0),
             kept: RefCell::default(),
@@ -332,11 +338,16 @@ impl Session {
 
     pub(crate) fn set_transaction(&self, held: Option<Several>) -> Option<Several> {
         self.in_transaction.set(held.is_some());
+        self.vain_searches.set(0);
         self.transaction.replace(held)
     }
 
     pub(crate) fn transaction_holds(&self, shard_at: usize) -> bool {
         self.transaction.borrow().as_ref().is_some_and(|held| held.holds(shard_at))
+    }
+
+    pub(crate) fn transaction_holds_all(&self) -> bool {
+        self.transaction.borrow().as_ref().is_some_and(Several::is_all)
     }
 
     /// Has a received value at hand for the store to come; what was at hand before.

@@ -101,3 +101,49 @@ fn transactions_of_several_threads_store_theirs() {
     assert!(refused <= 4, "{refused} of some 84,000");
     engine.verify_at_rest().expect("a sound store");
 }
+
+/// A transaction whose search can find nothing must not search for each of its values, and one that has locked all
+/// shards not at all: readers wait meanwhile.
+#[test]
+fn a_transaction_of_all_shards_is_refused_without_loss() {
+    let engine = full_store(Policy::AllKeysLru);
+    let session = engine.session().expect("a slot");
+    assert_eq!(store(&session, 0, 2_000), 0);
+    let before = engine.item_count();
+    let put = Put::plain(Value::Bytes(&[7; 1_000]));
+    session.begin_transaction(None, NOW);
+    let is_stored = |number: u32| {
+        let name = format!("new {number}");
+        let key = engine.key(name.as_bytes());
+        session.write(DB, &key, NOW).put(DB, &key, &put).is_ok()
+    };
+    let stored = (0..100_000).take_while(|number| is_stored(*number)).count();
+    session.end_transaction();
+    assert!(stored < 100_000, "there was no room for that many");
+    assert_eq!(engine.item_count(), before + stored as u64);
+    engine.verify().expect("a sound store");
+}
+
+/// LREM makes a list anew where there is memory, and else shortens it where it lies: it costs no other key.
+#[test]
+fn what_must_not_cost_another_item_is_refused() {
+    let engine = full_store(Policy::AllKeysLru);
+    let session = engine.session().expect("a slot");
+    assert_eq!(store(&session, 0, 2_000), 0);
+    let names: Vec<_> = (0..60).map(|number| format!("new {number}")).collect();
+    let keys: Vec<_> = names.iter().map(|name| engine.key(name.as_bytes())).collect();
+    let named: Vec<_> = keys.iter().map(|key| (DB, key.hash())).collect();
+    let put = Put::plain(Value::Bytes(&[7; 30_000]));
+    let before = engine.item_count();
+    session.begin_transaction(Some(&named), NOW);
+    let stored = keys
+        .iter()
+        .take_while(|key| session.write(DB, key, NOW).put_beside_all(DB, key, &put).is_ok())
+        .count();
+    assert!(stored < keys.len(), "memory ends");
+    assert_eq!(engine.item_count(), before + stored as u64);
+    let key = &keys[stored];
+    assert!(session.write(DB, key, NOW).put(DB, key, &put).is_ok(), "at the cost of another");
+    session.end_transaction();
+    assert!(engine.item_count() <= before + stored as u64);
+}

@@ -132,12 +132,14 @@ pub fn apply(
         Edit::Whole(bytes) => {
             let (kind, encoding) = form;
             let value = Value::Packed(kind, encoding, &bytes);
-            match store(guard, db, key, &keeping(value, event)) {
-                // A collection that has become no longer must not need memory: it stays where it is.
+            let put = keeping(value, event);
+            // A collection that has become no longer must need no memory, nor cost another key: it stays where it is.
+            match guard.put_beside_all(db, key, &put) {
+                Ok(_) => {}
                 Err(_) if shrinks(guard, db, key, form, &bytes) => {
                     guard.patch(db, key, event, &[Patch { at: 0, bytes: &bytes }]);
                 }
-                done => done?,
+                Err(_) => store(guard, db, key, &put)?,
             }
         }
         Edit::Empty => {

@@ -43,7 +43,7 @@ pub fn exec(ctx: &mut Context<'_>, _: &Call<'_>) -> Outcome {
     }
     drop(kept);
     let keys = keys_of(ctx);
-    // Nor does what it names go for what it stores itself.
+    // Nor does what it names go for what it stores itself. Where it locks all, nothing goes.
     let _kept = match &keys {
         Some(keys) => ctx.session.keep(keys.iter().copied()),
         None => keep_of_queue(ctx),

@@ -33,15 +33,16 @@ impl Allocator {
     }
 
     /// Pages of items in whose place a page for this size can begin once they are empty, or a run of units if it is as
-    /// short as a wide page: those of the fewest items first.
-    pub fn pages_of_few(&self, bytes: usize, most: usize) -> Vec<u32> {
+    /// short as a wide page: those of the fewest items first, and of so many at most.
+    pub fn pages_of_few(&self, bytes: usize, items: u32, most: usize) -> Vec<u32> {
         let units = Self::class_of_items(bytes).map_or(run_units(bytes), Class::page_units);
         let pages = 0..(self.known_extents() * PAGES_PER_EXTENT).min(PAGES_LOOKED_AT);
         let live = |page: u32| match self.page_class(page) {
             Some((of, State::Listed | State::Full))
                 if of.kind() == PageKind::Item && of.page_units() >= units =>
             {
-                Some((of.blocks() - self.page_free(page), page))
+                let live = of.blocks().saturating_sub(self.page_free(page));
+                (live <= items).then_some((live, page))
             }
             _ => None,
         };

@@ -57,6 +57,10 @@ impl Several {
     pub fn holds(&self, shard_at: usize) -> bool {
         self.shards.binary_search(&shard_at).is_ok()
     }
+
+    pub fn is_all(&self) -> bool {
+        self.is_all
+    }
 }
 
 impl Session {
@@ -214,12 +218,13 @@ impl<'s> Guard<'s> {
         Guard { session, now, held: Held::One(shard.at) }
     }
 
-    /// A block for an item. Where there is none, another item gives its own, as far as the policy lets it.
+    /// A block for an item. Where there is none, another item gives its own, as far as the policy lets it. With one
+    /// lock the command gives that back and makes room again.
     #[inline(always)]
     fn take_item(&self, bytes: usize) -> Result<u32, StoreError> {
         match self.session.take_item(bytes) {
-            Ok(block) => Ok(block),
-            Err(_) => self.session.take_item_of_another(bytes, self.now),
+            Err(_) if !self.holds_one() => self.session.take_item_of_another(bytes, self.now),
+            taken => taken,
         }
     }
 

@@ -27,6 +27,19 @@ impl<'s> Guard<'s> {
         }
     }
 
+    /// The same, but for one that must not cost another item: it is refused where there is no memory.
+    pub fn put_beside_all(
+        &mut self,
+        db: Db,
+        key: &Key<'_>,
+        put: &Put<'_>,
+    ) -> Result<Stored, StoreError> {
+        let before = self.session.spares_others.replace(true);
+        let stored = self.put(db, key, put);
+        self.session.spares_others.set(before);
+        stored
+    }
+
     /// Puts an item back that had this CAS unique in an earlier store; 0: nobody had asked for one. What
     /// new ones begin above must have been raised to it (`raise_uniques`).
     pub fn put_back(

@@ -16,6 +16,7 @@
 use super::compaction::NoPlace;
 use super::elders::{Elders, Stuck};
 use crate::alloc::{BLOCK_MAX, Drain, block_bytes};
+use crate::graveyard::Reclaimed;
 use crate::session::Session;
 use crate::verbs::{Millis, Policy, StoreError};
 
@@ -25,8 +26,13 @@ const SAME_SIZE_MAX: usize = 4;
 const LARGE_MAX: usize = 32;
 /// And those that are looked at for each.
 const LOOKS_MAX: usize = 128;
-/// Pages that are emptied.
+/// Pages that are emptied, and the items of one of them.
 const PAGES_MAX: usize = 16;
+const ITEMS_A_PAGE_MAX: u32 = 32;
+/// Segments of flushed databases given back between two tries.
+const SEGMENTS_A_STEP: usize = 32;
+/// Searches of one transaction that come to nothing: each takes milliseconds, and readers wait meanwhile.
+const VAIN_SEARCHES_MAX: usize = 2;
 
 impl Session {
     /// A block for an item where there is none, for who holds locks.
@@ -39,17 +45,31 @@ impl Session {
     ) -> Result<u32, StoreError> {
         let engine = self.engine();
         let largest = engine.arena().limit().saturating_sub(engine.fixed_bytes());
-        if engine.policy() == Policy::NoEviction || block_bytes(bytes) > largest {
+        let is_vain = engine.policy() == Policy::NoEviction
+            || block_bytes(bytes) > largest
+            || self.transaction_holds_all()
+            || self.vain_searches.get() >= VAIN_SEARCHES_MAX;
+        if is_vain || self.spares_others.get() {
             return Err(StoreError::Full);
         }
         let waits = self.waits_for_locks.replace(false);
         let block = self.find_block(bytes, now);
         self.waits_for_locks.set(waits);
+        if block.is_none() && self.in_transaction() {
+            self.vain_searches.set(self.vain_searches.get() + 1);
+        }
         block.ok_or(StoreError::Full)
     }
 
     fn find_block(&self, bytes: usize, now: Millis) -> Option<u32> {
         let take = || self.take_item(bytes).ok();
+        // What the transaction itself has flushed.
+        while self.engine().reclaim(self, SEGMENTS_A_STEP) == Reclaimed::More {
+            self.slot().flush();
+            if let Some(block) = take() {
+                return Some(block);
+            }
+        }
         if bytes <= BLOCK_MAX {
             let mut elders = Elders::new(self);
             for _ in 0..SAME_SIZE_MAX {
@@ -77,7 +97,7 @@ impl Session {
             }
         }
         // Where a shard is locked its items stay, and of a page of many there is always one. So pages of few.
-        let pages = self.engine().allocator().pages_of_few(bytes, PAGES_MAX);
+        let pages = self.engine().allocator().pages_of_few(bytes, ITEMS_A_PAGE_MAX, PAGES_MAX);
         pages.into_iter().find_map(|page| {
             self.empty(Drain::Page(page), NoPlace::Evict, now);
             take()
