@@ -63,7 +63,7 @@ impl Session {
 
     fn find_block(&self, bytes: usize, now: Millis) -> Option<u32> {
         let take = || self.take_item(bytes).ok();
-        // What the transaction itself has flushed.
+        // What was flushed and is not free yet.
         while self.engine().reclaim(self, SEGMENTS_A_STEP) == Reclaimed::More {
             self.slot().flush();
             if let Some(block) = take() {
