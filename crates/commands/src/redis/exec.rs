@@ -44,10 +44,7 @@ pub fn exec(ctx: &mut Context<'_>, _: &Call<'_>) -> Outcome {
     drop(kept);
     let keys = keys_of(ctx);
     // Nor does what it names go for what it stores itself. Where it locks all, nothing goes.
-    let _kept = match &keys {
-        Some(keys) => ctx.session.keep(keys.iter().copied()),
-        None => keep_of_queue(ctx),
-    };
+    let _kept = keys.as_ref().map(|keys| ctx.session.keep(keys.iter().copied()));
     let thread = ctx.host.thread_of(ctx.client);
     match keys {
         Some(keys) => ctx.session.begin_transaction(Some(&keys), ctx.now),
