@@ -7,7 +7,9 @@
 //! ```
 //! The three take turns, each asked over as many connections by one generator. It has the cores that are left; where none
 //! is left, the last of theirs, and what it costs a server to share a core with it is in `apart` as
-//! it is in `threads`: their ratio is what threads cost because they are threads of one server.
+//! it is in `threads`: their ratio is what threads cost because they are threads of one server. It goes
+//! first there, if it may: a client on another machine is not interrupted either by the server that its
+//! request wakes, and one that is sends the next request so late that the server sleeps before (decision 168).
 
 use std::fmt;
 use std::time::Duration;
@@ -33,6 +35,8 @@ pub struct Outcome {
     pub plan: Plan,
     /// Whether the generator has a core that no server has.
     pub is_apart: bool,
+    /// Whether it goes first on the core that it shares with a server.
+    pub goes_first: bool,
     /// Of each, the visits to each set-up of [`NAMES`].
     pub cells: Vec<Cell>,
 }
@@ -54,6 +58,7 @@ pub fn run(
     let client_cores =
         if rest.is_empty() { &server_cores[plan.server_threads - 1..] } else { rest };
     let client_threads = client_cores.len().min(plan.client_threads);
+    let goes_first = rest.is_empty() && cpu::may_go_first();
     let spins = compare::spins(plan, around.on(server_cores).client_is_alone(client_threads))?;
     let mut cells = Vec::new();
     for &operation in &plan.operations {
@@ -71,7 +76,7 @@ pub fn run(
                 say(&format!("round {}/{} {name} P{}", round + 1, plan.rounds, cell.pipeline));
                 let mut sides = Side::all(setups.iter().map(|servers| {
                     let spec = spec(plan, servers, client_cores, cell.pipeline);
-                    (LoadSpec { spins, ..spec }, &pool)
+                    (LoadSpec { spins, goes_first, ..spec }, &pool)
                 }))?;
                 let turns = generator::take_turns(&mut sides, round % NAMES.len(), |_, _| {})?;
                 for (visits, turns) in cell.visits.iter_mut().zip(&turns) {
@@ -81,7 +86,7 @@ pub fn run(
         }
     }
     let (machine, is_apart) = (Machine::read(), !rest.is_empty());
-    Ok(Outcome { machine, plan: plan.clone(), is_apart, cells })
+    Ok(Outcome { machine, plan: plan.clone(), is_apart, goes_first, cells })
 }
 
 /// The servers of each set-up, filled.
@@ -141,7 +146,11 @@ impl fmt::Display for Outcome {
             plan.value_bytes,
             plan.rounds,
             plan.window_ms,
-            if self.is_apart { "cores of its own" } else { "the last of the servers' cores" },
+            match (self.is_apart, self.goes_first) {
+                (true, _) => "cores of its own",
+                (_, true) => "the last of the servers' cores, and goes first there",
+                _ => "the last of the servers' cores, and may not go first there (CAP_SYS_NICE)",
+            },
         )?;
         writeln!(
             f,

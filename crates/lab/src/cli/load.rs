@@ -132,6 +132,7 @@ impl Options {
             interval: None,
             fill: None,
             spins: self.spin,
+            goes_first: false,
             between: None,
         };
         let pool = RequestPool::build(&workload)?;

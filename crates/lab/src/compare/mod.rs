@@ -255,6 +255,7 @@ fn spec(
         interval: None,
         fill: None,
         spins: false,
+        goes_first: false,
         between: None,
     }
 }

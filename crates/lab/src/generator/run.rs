@@ -62,9 +62,12 @@ pub(super) fn measure(
             let (shared, gauge, ready) = (&shared, &gauges[number], &ready);
             let core = spec.cores.get(number % spec.cores.len().max(1)).copied();
             handles.push(scope.spawn(move || {
-                let pinned = cpu::pin(core.as_slice());
+                let placed = cpu::pin(core.as_slice()).and_then(|()| match spec.goes_first {
+                    true => cpu::go_first(),
+                    false => Ok(()),
+                });
                 ready.wait();
-                pinned?;
+                placed?;
                 let schedule = Schedule::of(shared, number, threads);
                 worker::work(shared, gauge, share, schedule)
             }));
