@@ -18,7 +18,7 @@ use std::process::ExitCode;
 const HOW_DIRECTIVES_ARE_WRITTEN: &str = "\
 Directives are those of redis.conf, and some of Dolium's own:
   dolium serve --port 7000 --maxmemory 1gb --bind 127.0.0.1 ::1
-  dolium serve dolium.conf               a file: a directive a line, as in maxmemory 1gb
+  dolium serve dolium.conf               a file, a directive a line: port 7000
   dolium serve dolium.conf --port 7000   the command line counts after the file
 docs/configuration.md lists them all; CONFIG GET * shows a server's.";
 
