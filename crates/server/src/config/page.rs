@@ -146,7 +146,7 @@ fn topic_of(directive: &Directive) -> Option<usize> {
 }
 
 fn list<'a>(page: &mut String, chosen: impl Iterator<Item = &'a Directive>) {
-    page.push_str(&chosen.map(|d| code(d.name)).collect::<Vec<_>>().join(", "));
+    page.push_str(&chosen.map(names).collect::<Vec<_>>().join(", "));
     page.push('.');
 }
 
