@@ -61,7 +61,8 @@ impl AttachDoor {
             Err(error) if is_auto => {
                 tracing::warn!(
                     path = %path.display(), %error,
-                    "local processes cannot attach; name another place with --attach-socket PATH"
+                    "local processes cannot attach; name another place with --attach-socket PATH (of \
+                     dolium memcached: another folder by XDG_RUNTIME_DIR)"
                 );
                 Ok(None)
             }
