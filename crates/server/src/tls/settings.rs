@@ -163,7 +163,8 @@ impl Settings {
         if roots.is_empty() {
             return Err(
                 "clients' certificates are to be looked at, but no authority is named that \
-                        could have signed them: --tls-ca-cert-file FILE, or -o ssl_ca_cert=FILE"
+                        could have signed them: --tls-ca-cert-file FILE, or --tls-auth-clients no to \
+                        look at none (of dolium memcached: -o ssl_ca_cert=FILE or ssl_verify_mode=0)"
                     .into(),
             );
         }
