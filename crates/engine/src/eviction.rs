@@ -16,6 +16,7 @@
 //! Source: Yang et al., "FIFO queues are all you need for cache eviction", SOSP 2023. LRU and LFU
 //! both mean this; `random` chooses otherwise, and `ttl` (`soonest.rs`).
 
+pub(crate) mod kept;
 mod readiness;
 mod soonest;
 
@@ -74,21 +75,6 @@ pub(crate) struct Evicted {
     pub items: usize,
     /// A shard that has items which may go, and whose lock somebody held.
     pub met_busy: Option<usize>,
-}
-
-/// Keys that are kept, see [`Session::keep`].
-#[derive(Debug)]
-#[must_use]
-pub struct Kept<'s> {
-    session: &'s Session,
-    before: usize,
-}
-
-impl Drop for Kept<'_> {
-    #[inline]
-    fn drop(&mut self) {
-        self.session.kept.borrow_mut().truncate(self.before);
-    }
 }
 
 impl Session {
@@ -258,30 +244,6 @@ impl Session {
         target.shard.set_hand(hand.word());
         target.shard.set_generation(generation);
         evicted
-    }
-
-    /// These keys do not go for room that this session makes until the answer is dropped: it is made for a
-    /// change of theirs, by a command that would then find nothing, and make them anew.
-    pub fn keep(&self, keys: impl IntoIterator<Item = (Db, u64)>) -> Kept<'_> {
-        let mut kept = self.kept.borrow_mut();
-        let before = kept.len();
-        kept.extend(keys);
-        Kept { session: self, before }
-    }
-
-    /// Whether it is such a key's item. Its hash is only asked for where there is one.
-    pub(crate) fn is_kept(&self, root: u32, hash: impl FnOnce() -> u64) -> bool {
-        // Whoever holds locks meets none of the keys in those shards.
-        if !self.waits_for_locks.get() {
-            return false;
-        }
-        let kept = self.kept.borrow();
-        let is_here = |db: Db| self.view().root_of(db) == root;
-        if !kept.iter().any(|(db, _)| is_here(*db)) {
-            return false;
-        }
-        let hash = hash();
-        kept.iter().any(|(db, kept)| *kept == hash && is_here(*db))
     }
 
     pub(crate) fn hash_in(&self, segment: Segment<'_>, line: usize, slot: usize) -> u64 {

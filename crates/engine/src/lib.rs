@@ -50,7 +50,7 @@ pub use counters::{Counter, Statistics};
 pub use cut::{Cut, CutItem, CutQueue, CutSink, CutStep};
 pub use departure::Departure;
 pub use engine::{CreateError, Engine, EngineOptions, MemoryReport};
-pub use eviction::Kept;
+pub use eviction::kept::Kept;
 pub use guard::Guard;
 pub use incoming::{Form, INCOMING_BYTES_MIN, Incoming};
 pub use index::batch::Fetch;
