@@ -14,6 +14,7 @@
 //! Invariants, checked by `verify`, are numbered A1 to A7 there, and A8 and A9 in `owned.rs`.
 
 mod by_size;
+mod candidates;
 mod class;
 pub mod classes;
 mod described;
@@ -30,8 +31,9 @@ mod upkeep;
 mod usage;
 mod verify;
 
+pub use candidates::Candidate;
 pub use classes::{BLOCK_MAX, PageKind, block_bytes};
-pub use drain::{Candidate, Drain};
+pub use drain::Drain;
 pub(crate) use owned::Owned;
 pub use session::{SessionSlot, TopPlace};
 pub use upkeep::Collapse;

@@ -13,8 +13,9 @@
 //! It is looked for without locks. What has changed meanwhile makes the emptying dearer, or fail.
 
 use super::Allocator;
+use super::candidates::Candidate;
 use super::classes::MAGAZINE_MAX;
-use super::drain::{Candidate, Drain};
+use super::drain::Drain;
 use super::extent::{ALL_STEPS, DRAINING, unit_mask, units_of_steps};
 use super::page::State;
 use crate::arena::layout::{PAGE_SHIFT, PAGES_PER_EXTENT, UNIT, UNITS_PER_PAGE};
