@@ -145,6 +145,26 @@ fn who_is_connected_waits_for_one_long_reply_to_a_datagram() {
     assert!(served < "8", "{served} were served before");
 }
 
+/// The value of an unknown or a too large request was read as the next requests, where a connection passes it over.
+#[test]
+fn the_value_of_a_refused_request_in_a_datagram_is_not_run() {
+    let (house, socket) = with_udp(setup());
+    house.client().ask("CONFIG SET memcached-item-size-max 1024\r\n", "+OK\r\n");
+    let set = |value: &[u8]| {
+        let body = (9 + value.len() as u32).to_be_bytes();
+        [&[0x80, 0x01, 0, 1, 8, 0, 0, 0][..], &body, &[0; 20], b"k", value].concat()
+    };
+    let large = set(&[set(b"run"), vec![0; 1024]].concat());
+    let unknown = [&[0x80, 0x6f], &large[2..]].concat();
+    for (request, status) in [(unknown, 0x81), (large, 0x03)] {
+        let noop = [&[0x80, 0x0a][..], &[0; 22]].concat();
+        socket.send(&datagram(1, 0, 1, &[request, noop].concat())).unwrap();
+        let got = reply(&socket, 1);
+        assert_eq!((got[7], got[24 + usize::from(got[11]) + 1]), (status, 0x0a), "{got:?}");
+        house.client_of(Door::Memcached).ask("get k\r\n", "END\r\n");
+    }
+}
+
 #[test]
 fn changes_by_datagrams_are_announced() {
     let (house, socket) = with_udp(setup());

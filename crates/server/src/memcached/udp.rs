@@ -18,6 +18,7 @@ use crate::statistics::ThreadCounters;
 use dolium_commands::context::Flow;
 use dolium_commands::memcache::{self as commands, Client, McContext, Piece};
 use dolium_engine::Session;
+use dolium_protocol::memcache::binary::Operation;
 use dolium_protocol::memcache::{self, Refusal};
 use std::io;
 use std::net::UdpSocket;
@@ -148,6 +149,10 @@ fn serve(
             memcache::binary::parse(&body[at..], &limits)
         {
             at += consumed;
+            if let Operation::Refused { skip, .. } = request.operation {
+                // The value of what is refused came with it, and is no request.
+                at = body.len().min(at + skip);
+            }
             let flow = commands::run_binary(&mut context, &request);
             count(server, counters, writes::by_opcode(request.opcode));
             if flow == Flow::Close || context.out.len() > reply_bytes_max {
