@@ -84,6 +84,25 @@ fn house_of_twenty_requests_a_turn() -> House {
     House::open_for_memcached(&["maxmemory 200mb"], setup)
 }
 
+/// Clients of the binary protocol were not held to `-R`: each had as many requests in a turn as it had sent.
+#[test]
+fn a_binary_client_has_no_more_requests_a_turn_than_others() {
+    let house = house_of_twenty_requests_a_turn();
+    let mut client = house.client_of(Door::Memcached);
+    let noop = [&[0x80, 0x0a][..], &[0; 22]].concat();
+    // What is refused is one request with the value that is passed over.
+    let unknown = [&[0x80, 0x6f, 0, 1, 0, 0, 0, 0, 0, 0, 0, 2][..], &[0; 12], b"kv"].concat();
+    client.send(&[noop, unknown].concat().repeat(25));
+    for _ in 0..25 {
+        assert_eq!(client.take(24)[..2], [0x81, 0x0a]);
+        assert_eq!(client.take(24 + 15)[24..], *b"Unknown command");
+    }
+    let mut other = house.client_of(Door::Memcached);
+    other.send(b"stats\r\nquit\r\n");
+    let told = String::from_utf8(other.take_all()).expect("text");
+    assert!(told.contains("STAT conn_yields 2\r\n"), "{told}");
+}
+
 /// Nobody closed it, if the end of the input was read in the turn in which the dump began: the
 /// requests before it are as many as a connection has in one turn.
 #[test]

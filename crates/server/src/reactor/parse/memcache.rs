@@ -117,6 +117,12 @@ impl Reactor {
                 }
                 continue;
             }
+            if connection.taken == self.requests_a_turn {
+                self.server.memcached.counts.yields.fetch_add(1, Relaxed);
+                connection.yielded = true;
+                break;
+            }
+            connection.taken += 1;
             match binary::parse(&input[at..end], &self.memcache_limits) {
                 binary::Parsed::Complete { request, consumed } => {
                     if let binary::Operation::Refused { skip, close: false, .. } = request.operation
@@ -124,6 +130,7 @@ impl Reactor {
                     {
                         if self.batch.last_is(token) {
                             // As in `parse_memcache`.
+                            connection.taken -= 1;
                             self.run_batch_over(input);
                             break;
                         }
