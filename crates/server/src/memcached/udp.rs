@@ -153,8 +153,12 @@ fn serve(
                 // The value of what is refused came with it, and is no request.
                 at = body.len().min(at + skip);
             }
+            let is_write = writes::by_opcode(request.opcode);
+            if is_paused(server, context.now, is_write) {
+                return;
+            }
             let flow = commands::run_binary(&mut context, &request);
-            count(server, counters, writes::by_opcode(request.opcode));
+            count(server, counters, is_write);
             if flow == Flow::Close || context.out.len() > reply_bytes_max {
                 return;
             }
@@ -166,6 +170,10 @@ fn serve(
         match memcache::parse(&body[at..], &limits, &mut state) {
             memcache::Parsed::Complete { request, consumed } => {
                 at += consumed;
+                let is_write = writes::by_request(&request);
+                if is_paused(server, context.now, is_write) {
+                    return;
+                }
                 let flow = match is_refused(&request) {
                     true => {
                         Refusal::Unknown.write(context.out);
@@ -173,7 +181,7 @@ fn serve(
                     }
                     false => commands::run(&mut context, &request),
                 };
-                count(server, counters, writes::by_request(&request));
+                count(server, counters, is_write);
                 if flow == Flow::Close || context.out.len() > reply_bytes_max {
                     return;
                 }
@@ -187,6 +195,11 @@ fn serve(
             }
         }
     }
+}
+
+/// Would a connection wait now with such a request? A datagram cannot: it is lost from there on, as datagrams may be.
+fn is_paused(server: &Server, now: u64, is_write: bool) -> bool {
+    server.pause.is_on() && server.pause.holds(now, is_write)
 }
 
 /// Counts a request as the reactor counts one, and tells who waits for changes.
