@@ -9,6 +9,10 @@ use crate::limits::ROOM_TRIES;
 use dolium_engine::*;
 use dolium_protocol::memcache::binary::{Request, Status, header, response};
 
+/// What a GET tells of an item that has no unique number yet where there is no memory to make one. Its client has
+/// not asked for a number, and is not to be told of a miss; should it compare with this one, it is told EXISTS.
+const FITS_NOTHING: u64 = u64::MAX;
+
 /// GET, GETK, TOUCH, GAT, GATK and their quiet forms.
 pub(super) fn get(
     context: &mut McContext<'_>,
@@ -70,10 +74,18 @@ pub(super) fn get(
             break (guard, unique);
         }
     };
-    let (Ok(unique), Some(found)) = (unique, guard.find(db, &name)) else {
+    let Some(found) = guard.find(db, &name) else {
         drop(guard);
         count_found(context, touch, None, request, &name);
         return missed(context, request, key);
+    };
+    let unique = match unique {
+        Ok(unique) => unique,
+        Err(_) if touch.is_none() => FITS_NOTHING,
+        Err(_) => {
+            drop(guard);
+            return fail(context, request, Status::NoMemory);
+        }
     };
     if with_value && found.kind != Kind::String {
         drop(guard);
