@@ -17,9 +17,21 @@ fn house() -> House {
 }
 
 fn set(client: &mut Client, key: &str) {
-    client.send(format!("*3\r\n$3\r\nSET\r\n$2\r\n{key}\r\n${LEN}\r\n").as_bytes());
+    store(client, "SET", key);
+    client.expect("+OK\r\n");
+}
+
+/// A list or a set of one element.
+fn store_one(client: &mut Client, command: &str, key: &str) {
+    store(client, command, key);
+    client.expect(":1\r\n");
+}
+
+fn store(client: &mut Client, command: &str, key: &str) {
+    let name = format!("${}\r\n{command}", command.len());
+    client.send(format!("*3\r\n{name}\r\n$2\r\n{key}\r\n${LEN}\r\n").as_bytes());
     client.send(&vec![b'v'; LEN]);
-    client.ask("\r\n", "+OK\r\n");
+    client.send(b"\r\n");
 }
 
 fn expect_value(client: &mut Client) {
@@ -65,6 +77,51 @@ fn who_takes_a_value_beside_others_waits_and_gets_it() {
                     client.expect(&before.replace("KK", &format!("k{n}")));
                     expect_value(&mut client);
                     client.expect(behind);
+                });
+            }
+        });
+    }
+}
+
+/// The same of elements and members, which are gone too, and of what a transaction reads of them.
+#[test]
+fn who_takes_elements_beside_others_waits_and_gets_them() {
+    let bulk = format!("${LEN}\r\n");
+    let one = format!("*1\r\n{bulk}");
+    let named = format!("*2\r\n$2\r\nKK\r\n{bulk}");
+    let some = format!("*2\r\n$2\r\nKK\r\n{one}");
+    let nested = format!("*1\r\n{one}");
+    for (store, request, before) in [
+        ("RPUSH", "LPOP KK\r\n", &bulk),
+        ("RPUSH", "RPOP KK 2\r\n", &one),
+        ("RPUSH", "BLPOP none KK 9\r\n", &named),
+        ("RPUSH", "LMPOP 2 none KK LEFT COUNT 7\r\n", &some),
+        ("RPUSH", "LMOVE KK KK LEFT RIGHT\r\n", &bulk),
+        ("RPUSH", "MULTI\r\nLINDEX KK -1\r\nEXEC\r\n", &one),
+        ("SADD", "SPOP KK\r\n", &bulk),
+        ("SADD", "SPOP KK 5\r\n", &one),
+        ("SADD", "MULTI\r\nSINTER KK KK\r\nEXEC\r\n", &nested),
+        ("SADD", "MULTI\r\nSRANDMEMBER KK\r\nEXEC\r\n", &one),
+    ] {
+        let house = house();
+        let mut clients = Vec::new();
+        for n in 0..6 {
+            store_one(&mut house.client(), store, &format!("k{n}"));
+            clients.push((n, house.client()));
+        }
+        for (n, client) in &mut clients {
+            client.send(request.replace("KK", &format!("k{n}")).as_bytes());
+        }
+        std::thread::sleep(Duration::from_millis(300));
+        std::thread::scope(|scope| {
+            for (n, mut client) in clients {
+                scope.spawn(move || {
+                    if request.starts_with("MULTI") {
+                        client.expect("+OK\r\n+QUEUED\r\n");
+                    }
+                    client.expect(&before.replace("KK", &format!("k{n}")));
+                    expect_value(&mut client);
+                    client.expect("\r\n");
                 });
             }
         });

@@ -14,6 +14,7 @@ mod results;
 pub mod room;
 pub mod row;
 pub mod table;
+pub(crate) mod taken;
 
 mod collection;
 mod connection;

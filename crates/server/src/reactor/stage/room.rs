@@ -9,7 +9,7 @@
 //! How large a reply is, nobody knows for certain before it is there. So who has to wait runs again; a request that
 //! may change something cannot, and where there is no room its reply counts as a small one does.
 //!
-//! Where others have been granted room, a request that answers with values of its keys (GET, GETDEL, EXEC, `gat` ...)
+//! Where others have been granted room, a request that answers with values of its keys (GET, LPOP, EXEC, `gat` ...)
 //! asks before it runs, for as much as those are long now: nothing is made to be thrown away, and nothing is taken
 //! that cannot be handed over. That a value grows in between is rare, and costs what it did.
 //!
