@@ -120,6 +120,7 @@ pub fn spop(ctx: &mut Context<'_>, call: &Call<'_>) -> Outcome {
     let (db, key, hash) = (ctx.db(), call.key(), hash_in(ctx));
     let host = ctx.host;
     let mut random = || host.random();
+    let mut takes_all = false;
     let popped: Option<Vec<Vec<u8>>> = collection::change(ctx, &key, 0, |guard| {
         let Some((found, packed)) = collection::open(guard, db, &key, Kind::Set)? else {
             return Ok(None);
@@ -128,7 +129,10 @@ pub fn spop(ctx: &mut Context<'_>, call: &Call<'_>) -> Outcome {
         let names: Vec<Vec<u8>> = match count {
             None => set.random(&mut random).iter().map(|span| span.read(&packed)).collect(),
             Some(0) => return Ok(Some(Vec::new())),
-            Some(count) if count >= set.len() => members(&packed),
+            Some(count) if count >= set.len() => {
+                takes_all = true;
+                members(&packed)
+            }
             Some(count) => {
                 draw(&packed, count, &mut random).iter().map(|span| span.read(&packed)).collect()
             }
@@ -138,6 +142,10 @@ pub fn spop(ctx: &mut Context<'_>, call: &Call<'_>) -> Outcome {
         remove(ctx, guard, db, &key, (found, packed), &gone, Event::SPop)?;
         Ok(Some(names))
     })?;
+    // Redis answers then as SUNION of the one set does, which looks for it once more, to read it.
+    if takes_all {
+        ctx.session.count_look(true);
+    }
     let mut reply = ctx.reply();
     match (count, popped) {
         (None, Some(names)) if !names.is_empty() => reply.bulk(&names[0]),
