@@ -1,4 +1,4 @@
-//! Iteration: SCAN, KEYS and RANDOMKEY.
+//! Iteration: SCAN and KEYS; RANDOMKEY begins one anywhere.
 //!
 //! A cursor is a place in hash space: shard, then a key's position in it (the hash bits below the
 //! shard's: where a segment begins), then a home line.
@@ -12,6 +12,8 @@
 //! visited from its first line, so that some keys may be seen twice, as with Redis.
 //!
 //! A home line is read, with its stash line, like a key: without a lock, unless it changes all the time.
+
+mod random;
 
 use crate::hash::Hasher;
 use crate::index::bucket::{Line, LineTags, SLOTS};
@@ -90,6 +92,14 @@ pub(crate) struct Place {
     /// The position behind the segment; `None`: the shard is empty.
     pub end: Option<u64>,
     pub keys: Vec<(Vec<u8>, Found)>,
+    /// Those that are over and still there.
+    pub over: Vec<Vec<u8>>,
+}
+
+impl Place {
+    fn of_empty_shard() -> Place {
+        Place { end: None, keys: Vec::new(), over: Vec::new() }
+    }
 }
 
 impl View<'_> {
@@ -129,7 +139,7 @@ impl View<'_> {
             // The database may have had another root since, and this one be flushed.
             fence(Acquire);
             let holds = shard.directory() == directory && self.root_of(db) == root;
-            return holds.then_some((Place { end: None, keys: Vec::new() }, shard));
+            return holds.then_some((Place::of_empty_shard(), shard));
         }
         let entry_at = directory.entry_at(at.position);
         if !self.words.may_load(entry_at, 4) {
@@ -145,8 +155,8 @@ impl View<'_> {
         let tags = line.load();
         // Behind the line, whose version says of which life of the block this is.
         let end = directory.end_of(segment.span());
-        let mut keys = Vec::new();
-        self.collect(line, tags, now, &mut keys, |_| true)?;
+        let mut place = Place { end: Some(end), keys: Vec::new(), over: Vec::new() };
+        self.collect(line, tags, now, &mut place, |_| true)?;
         let mut stash_seen = None;
         if tags.stash() != 0 {
             if tags.stash() > STASH_LINES {
@@ -154,7 +164,7 @@ impl View<'_> {
             }
             let stash = segment.line(stash_line(tags.stash()));
             let stash_tags = stash.load();
-            self.collect(stash, stash_tags, now, &mut keys, |key| {
+            self.collect(stash, stash_tags, now, &mut place, |key| {
                 home_of(hasher.hash(key)) == home
             })?;
             stash_seen = Some((stash, stash_tags));
@@ -166,7 +176,7 @@ impl View<'_> {
             && stash_seen.is_none_or(|(line, tags)| line.version() == tags.version())
             && shard.directory() == directory
             && self.root_of(db) == root;
-        holds.then_some((Place { end: Some(end), keys }, shard))
+        holds.then_some((place, shard))
     }
 
     fn collect(
@@ -174,18 +184,17 @@ impl View<'_> {
         line: Line<'_>,
         tags: LineTags,
         now: Millis,
-        keys: &mut Vec<(Vec<u8>, Found)>,
+        place: &mut Place,
         mut belongs: impl FnMut(&[u8]) -> bool,
     ) -> Option<()> {
         for slot in (0..SLOTS).filter(|&slot| tags.tag(slot) != 0) {
             let item = Item::at(self.words, line.reference(slot) as usize * 8)?;
-            if item.is_due(now) {
-                continue;
-            }
             let mut key = Vec::with_capacity(item.head.key_len);
             item.copy_key(&mut key);
-            if belongs(&key) {
-                keys.push((key, item.found(line.meta(slot)).0));
+            match belongs(&key) {
+                false => {}
+                true if item.is_due(now) => place.over.push(key),
+                true => place.keys.push((key, item.found(line.meta(slot)).0)),
             }
         }
         Some(())
@@ -203,11 +212,30 @@ impl Session {
         now: Millis,
         mut visit: impl FnMut(&[u8], &Found),
     ) -> u64 {
+        self.scan_past(db, cursor, count, now, |key, found| {
+            if let Some(found) = found {
+                visit(key, found);
+            }
+        })
+    }
+
+    /// The same, which tells also of the keys that are over and still there: `None`.
+    pub fn scan_past(
+        &self,
+        db: Db,
+        cursor: u64,
+        count: usize,
+        now: Millis,
+        mut visit: impl FnMut(&[u8], Option<&Found>),
+    ) -> u64 {
         let view = self.view();
         let next = visit_places(Cursor::decode(cursor), count, view.shard_count(), |at, home| {
             let place = self.place_at(db, at, home, now);
             for (key, found) in &place.keys {
-                visit(key, found);
+                visit(key, Some(found));
+            }
+            for key in &place.over {
+                visit(key, None);
             }
             Ok::<_, Contended>((place.end, place.keys.len()))
         });
@@ -240,73 +268,6 @@ impl Session {
                 return place;
             }
         }
-    }
-
-    /// Appends a key chosen by `random` to `out`. False: the database is empty.
-    pub fn random_key(&self, db: Db, random: u64, now: Millis, out: &mut Vec<u8>) -> bool {
-        let view = self.view();
-        let total = self.engine().len(db);
-        if total == 0 {
-            return false;
-        }
-        // The shard by its number of items, then a place in it.
-        let root = view.root_of(db);
-        let mut rest = random % total;
-        let mut shard = 0;
-        for number in 0..view.shard_count() {
-            let items = view.shard_at(root, number).items();
-            if rest < items {
-                shard = number;
-                break;
-            }
-            rest -= items;
-        }
-        let spread = random.rotate_left(29).wrapping_mul(0x9e37_79b9_7f4a_7c15);
-        let mut at = Cursor {
-            shard: shard as u64,
-            position: spread >> 32,
-            line: spread % HOME_LINES as u64,
-        };
-        // From there on to the first key, once around.
-        let mut wrapped = false;
-        loop {
-            let place = self.place_at(db, at, at.line as usize + 1, now);
-            if !place.keys.is_empty() {
-                let chosen = (spread >> 20) as usize % place.keys.len();
-                out.extend_from_slice(&place.keys[chosen].0);
-                return true;
-            }
-            let next = visit_places(at, 1, view.shard_count(), |at, home| {
-                let place = self.place_at(db, at, home, now);
-                Ok::<_, Contended>((place.end, place.keys.len()))
-            });
-            // The step ends behind the place that had a key: look again at each on the way.
-            at = match next {
-                Ok(Some(next)) => self.first_full(db, at, next, now).unwrap_or(next),
-                _ if wrapped => return false,
-                _ => {
-                    wrapped = true;
-                    Cursor { shard: 0, position: 0, line: 0 }
-                }
-            };
-        }
-    }
-
-    /// The first place from `from` up to `to` that has a key.
-    fn first_full(&self, db: Db, from: Cursor, to: Cursor, now: Millis) -> Option<Cursor> {
-        let mut full = None;
-        let shards = self.view().shard_count();
-        let _ = visit_places(from, usize::MAX / 16, shards, |at, home| {
-            if full.is_some() || at.encode() >= to.encode() {
-                return Err(Contended);
-            }
-            let place = self.place_at(db, at, home, now);
-            if !place.keys.is_empty() {
-                full = Some(at);
-            }
-            Ok((place.end, place.keys.len()))
-        });
-        full
     }
 }
 

@@ -86,12 +86,16 @@ pub fn scan(ctx: &mut Context<'_>, call: &Call<'_>) -> Outcome {
     let cursor = cursor(call.args.arg(1)).ok_or(invalid)?;
     let options = ScanOptions::parse(&call.args, SCAN_OPTIONS)?;
     let mut names: Vec<Vec<u8>> = Vec::new();
-    let mut looked_at = 0;
-    let next = ctx.session.scan(ctx.db(), cursor, options.count, ctx.now, |name, found| {
+    let (mut looked_at, mut over) = (0, Vec::new());
+    let next = ctx.session.scan_past(ctx.db(), cursor, options.count, ctx.now, |name, found| {
         if !options.pattern.is_none_or(|p| glob::matches(p, name, Case::Sensitive)) {
             return;
         }
-        // Redis looks each key up to see its type, and counts a hit.
+        // Redis looks each key up to see its type, and counts that.
+        let Some(found) = found else {
+            over.extend(options.kind.map(|_| name.to_vec()));
+            return;
+        };
         looked_at += u64::from(options.kind.is_some());
         let named = |kind: &[u8]| kind.eq_ignore_ascii_case(found.kind.name().as_bytes());
         if options.kind.is_none_or(named) {
@@ -99,6 +103,11 @@ pub fn scan(ctx: &mut Context<'_>, call: &Call<'_>) -> Outcome {
         }
     });
     ctx.session.count_hits(looked_at);
+    for name in &over {
+        // With a look at it a key that is over goes: the next SCAN does not miss it once more.
+        let found = ctx.session.peek(ctx.db(), &ctx.key(name), ctx.now);
+        ctx.session.count_look(found.is_some());
+    }
     let mut reply = ctx.reply();
     reply.array(2);
     reply.bulk(Decimal::unsigned(next).as_bytes());
