@@ -39,3 +39,17 @@ fn scan_misses_keys_whose_type_it_wants_to_know() {
         }
     }
 }
+
+#[test]
+fn memory_usage_tells_of_it_while_it_takes_memory() {
+    let mut talk = Conversation::begin();
+    talk.ask("PSETEX k 10 v");
+    let usage = talk.ask("MEMORY USAGE k");
+    assert!(usage.starts_with(':'), "{usage}");
+    talk.now += 11;
+    let before = counted(&talk);
+    assert_eq!(talk.ask("MEMORY USAGE k"), usage);
+    assert_eq!(counted(&talk), before, "it is no look at the key");
+    talk.ask("GET k");
+    assert_eq!(talk.ask("MEMORY USAGE k"), "$-1\r\n");
+}

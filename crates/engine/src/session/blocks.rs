@@ -1,12 +1,20 @@
-//! Blocks that a session takes from its magazines and gives back to them.
+//! Blocks: what an item takes, and how a session takes them from its magazines and gives them back.
 
 use super::Session;
 use crate::alloc::{PageKind, TopPlace};
 use crate::arena::Ref;
 use crate::lease::LEASED_BYTES_MIN;
-use crate::verbs::StoreError;
+use crate::verbs::{Db, Key, StoreError};
 
 impl Session {
+    /// Bytes of the block that a key's item takes, be it over: it takes them until somebody removes it. No use,
+    /// and no look at the key.
+    pub fn block_bytes(&self, db: Db, key: &Key<'_>) -> Option<usize> {
+        self.read(db, key, |hit| {
+            hit.map(|hit| hit.item.found(hit.line.meta(hit.slot)).0.block_bytes)
+        })
+    }
+
     #[inline(always)]
     pub(crate) fn take_item(&self, bytes: usize) -> Result<u32, StoreError> {
         self.take(bytes, PageKind::Item)

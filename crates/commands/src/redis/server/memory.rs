@@ -21,8 +21,9 @@ pub fn usage(ctx: &mut Context<'_>, call: &Call<'_>) -> Outcome {
         }
         i += 2;
     }
-    match ctx.session.peek(ctx.db(), &call.key(), ctx.now) {
-        Some(found) => ctx.reply().int(found.block_bytes as i64),
+    // Of a key that is over as well, as in Redis, while it is there.
+    match ctx.session.block_bytes(ctx.db(), &call.key()) {
+        Some(bytes) => ctx.reply().int(bytes as i64),
         None => ctx.reply().null(),
     }
     Ok(())
