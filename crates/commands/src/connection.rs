@@ -44,7 +44,7 @@ pub struct ClientState {
     pub reply_mode: ReplyMode,
     /// A command asked for the connection to be closed after its reply.
     pub close: bool,
-    /// A command waits for a list to have an element; see `redis::list::waiting`.
+    /// A command waits for a list to have an element, see `redis::list::waiting`, or CLIENT PAUSE for other threads.
     pub waits: bool,
     pub no_evict: bool,
     pub id: u64,

@@ -12,6 +12,7 @@
 
 use crate::clients::Token;
 use crate::listener::{Door, Listener};
+use crate::pause::Confirmation;
 use crate::transport::Transport;
 use dolium_commands::connection::ClientState;
 use dolium_commands::redis::message::{to_channel, to_pattern};
@@ -72,6 +73,8 @@ pub enum Mail {
         door: Door,
         listeners: Vec<Listener>,
     },
+    /// CLIENT PAUSE has begun: who reads this runs nothing that it has not looked for the pause before.
+    Paused(Arc<Confirmation>),
     /// CLIENT PAUSE has ended: connections that were held go on.
     Resume,
     /// Lines wait for a watcher.

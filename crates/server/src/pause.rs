@@ -1,11 +1,22 @@
 //! CLIENT PAUSE: until when, and what is held back.
 //!
-//! The flag is looked at before every command, so it is one Relaxed load; a command that slips
-//! through at the very moment of the call came before it.
+//! ```text
+//!   thread 1: A: CLIENT PAUSE -> the flag is set, mail to all others         all have read it: +OK
+//!   thread 2:           B: SET  no flag -> ... ... stored | reads the mail ---^
+//! ```
+//! The flag is looked at before every command, so it is one Relaxed load. A command of another thread may have
+//! looked before the flag was set and store after it, much later if its thread has lost its core in between. Whoever
+//! pauses wants to know that nothing changes any more: so the reply waits until every thread has come to its mail,
+//! which it reads between commands. Within EXEC, where nobody waits, the reply comes at once.
 
+use crate::clients::Token;
+use crate::mailbox::Mail;
+use crate::server::Server;
+use dolium_commands::connection::ClientState;
 use dolium_commands::host::PauseMode;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
-use std::sync::{Mutex, PoisonError};
+use std::sync::atomic::Ordering::{AcqRel, Relaxed};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize};
+use std::sync::{Arc, Mutex, PoisonError};
 
 #[derive(Debug, Default)]
 pub struct Pause {
@@ -66,6 +77,47 @@ impl Pause {
 
     fn lock(&self) -> std::sync::MutexGuard<'_, Option<(u64, PauseMode)>> {
         self.until.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// The reply to a CLIENT PAUSE, which waits for the other threads.
+#[derive(Debug)]
+pub struct Confirmation {
+    /// Threads that have not read of the pause yet.
+    left: AtomicUsize,
+    /// Who has paused.
+    thread: usize,
+    token: Token,
+}
+
+impl Confirmation {
+    /// One more thread has read of the pause. The last one has the reply sent.
+    pub fn pass(&self, server: &Server) {
+        if self.left.fetch_sub(1, AcqRel) == 1 {
+            let reply = b"+OK\r\n".to_vec();
+            server.posts[self.thread].post(Mail::Served { token: self.token, reply });
+        }
+    }
+}
+
+impl Server {
+    /// Begins a pause. True: the reply comes by mail.
+    pub fn begin_pause(&self, me: &ClientState, until_ms: u64, mode: PauseMode) -> bool {
+        self.pause.begin(until_ms, mode);
+        let others = self.posts.len() - 1;
+        if me.transaction.running || others == 0 {
+            return false;
+        }
+        // It is being closed.
+        let Some(card) = self.clients.find(me.id) else { return false };
+        let (left, thread, token) = (AtomicUsize::new(others), card.thread, card.token);
+        let confirmation = Arc::new(Confirmation { left, thread, token });
+        for (number, post) in self.posts.iter().enumerate() {
+            if number != thread {
+                post.post(Mail::Paused(confirmation.clone()));
+            }
+        }
+        true
     }
 }
 

@@ -68,7 +68,9 @@ impl Host for FakeHost {
     fn kill_clients(&self, _: &ClientState, _: &dyn Fn(&ClientView) -> bool) -> usize {
         0
     }
-    fn pause(&self, _: u64, _: PauseMode) {}
+    fn pause(&self, _: &ClientState, _: u64, _: PauseMode) -> bool {
+        false
+    }
     fn unpause(&self) {}
     fn list_grew(&self, _: Db, _: &[u8]) {}
     fn wait_for_list(

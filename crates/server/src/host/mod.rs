@@ -160,8 +160,8 @@ impl Host for Server {
         count
     }
 
-    fn pause(&self, until_ms: u64, mode: PauseMode) {
-        self.pause.begin(until_ms, mode);
+    fn pause(&self, me: &ClientState, until_ms: u64, mode: PauseMode) -> bool {
+        self.begin_pause(me, until_ms, mode)
     }
 
     fn unpause(&self) {

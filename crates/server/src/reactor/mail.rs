@@ -45,6 +45,7 @@ impl Reactor {
                 Mail::Served { token, reply } => self.served(token, reply),
                 Mail::Watched(token) => self.feed(token),
                 Mail::Relisten { door, listeners } => self.relisten(door, listeners),
+                Mail::Paused(confirmation) => confirmation.pass(&self.server),
                 Mail::Resume => self.resume_paused(),
                 Mail::Tick => self.tick(),
                 Mail::Stop => self.stop(),

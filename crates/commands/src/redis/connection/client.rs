@@ -115,8 +115,11 @@ pub fn pause(ctx: &mut Context<'_>, call: &Call<'_>) -> Outcome {
         u64::try_from(millis).map_err(|_| CommandError::Sentence("timeout is negative"))?;
     // A later end has no moment that could be told, and would hold back even what could undo it.
     let until = ctx.now.checked_add(millis).filter(|until| *until <= i64::MAX as u64);
-    ctx.host.pause(until.ok_or(CommandError::Sentence("timeout is out of range"))?, mode);
-    ctx.reply().ok();
+    let until = until.ok_or(CommandError::Sentence("timeout is out of range"))?;
+    ctx.client.waits = ctx.host.pause(ctx.client, until, mode);
+    if !ctx.client.waits {
+        ctx.reply().ok();
+    }
     Ok(())
 }
 
