@@ -30,6 +30,7 @@ fn spec(target: &Target) -> LoadSpec {
         interval: None,
         fill: None,
         spins: false,
+        goes_first: false,
         between: None,
     }
 }
