@@ -106,14 +106,14 @@ fn what_cannot_be_read_safely_is_refused() {
         (head("Transfer-Encoding: chunked") + "3e9\r\n", "413 BodyTooLarge"),
         (head("Transfer-Encoding: chunked") + "ffffffffffffffff\r\n", "413 BodyTooLarge"),
         (head("Transfer-Encoding: chunked") + &"0".repeat(1100), "400 BadChunk"),
-        (head("Transfer-Encoding: chunked") + "0\r\n" + &"t".repeat(1100), "400 BadChunk"),
+        (head("Transfer-Encoding: chunked") + "0\r\n" + &"t".repeat(1100), "431 TrailersTooLarge"),
         (head("Transfer-Encoding: chunked") + "0\r\nno colon\r\n\r\n", "400 BadTrailer"),
         (head("Transfer-Encoding: chunked") + "0\r\n: a\r\n\r\n", "400 BadTrailer"),
         (
             head("Transfer-Encoding: chunked")
                 + "0\r\n"
                 + &format!("A: {}\r\n", "b".repeat(1000)).repeat(17),
-            "431 HeadTooLarge",
+            "431 TrailersTooLarge",
         ),
         (
             head("Transfer-Encoding: chunked")

@@ -180,19 +180,19 @@ pub(crate) fn walk(
         let rest = &input[state.offset..];
         let Some(newline) = memchr(b'\n', rest) else {
             return match rest.len() > HTTP_CHUNK_LINE_BYTES_MAX {
-                true => Err(HttpError::BadChunk),
+                true => Err(HttpError::TrailersTooLarge),
                 false => Ok(Chunks::Need(input.len() + 1)),
             };
         };
         if newline > HTTP_CHUNK_LINE_BYTES_MAX {
-            return Err(HttpError::BadChunk);
+            return Err(HttpError::TrailersTooLarge);
         }
         state.offset += newline + 1;
         if matches!(rest[..newline], [] | [b'\r']) {
             return Ok(Chunks::End { offset: state.offset, len: state.len });
         }
         if state.offset - begin > HTTP_HEAD_BYTES_MAX {
-            return Err(HttpError::HeadTooLarge);
+            return Err(HttpError::TrailersTooLarge);
         }
         if memchr(b':', &rest[..newline]).is_none_or(|colon| colon == 0) {
             return Err(HttpError::BadTrailer);
@@ -260,8 +260,20 @@ mod tests {
         let line = format!("1;{}\r\nx\r\n", "e".repeat(1000));
         assert_eq!(end_of(&line.repeat(1000).into_bytes()), Err(HttpError::BadChunk));
         let trailers = format!("0\r\n{}\r\n", "a: b\r\n".repeat(10_000));
-        assert_eq!(end_of(trailers.as_bytes()), Err(HttpError::HeadTooLarge));
+        assert_eq!(end_of(trailers.as_bytes()), Err(HttpError::TrailersTooLarge));
         let trailers = format!("0\r\n{}\r\n", "a: b\r\n".repeat(2000));
         assert_eq!(end_of(trailers.as_bytes()), Ok(0));
+    }
+
+    /// A single one was called a malformed chunk (400), where many of them are too long (431).
+    #[test]
+    fn a_trailer_that_is_too_long_is_no_malformed_chunk() {
+        let trailer = format!("a: {}", "b".repeat(HTTP_CHUNK_LINE_BYTES_MAX));
+        for end in ["", "\r\n\r\n"] {
+            let encoded = format!("0\r\n{trailer}{end}");
+            assert_eq!(end_of(encoded.as_bytes()), Err(HttpError::TrailersTooLarge), "{end:?}");
+        }
+        let longest = format!("0\r\n{}\r\n\r\n", &trailer[..HTTP_CHUNK_LINE_BYTES_MAX - 1]);
+        assert_eq!(end_of(longest.as_bytes()), Ok(0));
     }
 }

@@ -11,8 +11,10 @@ pub enum HttpError {
     BadTarget,
     /// Of HTTP/1.1 and without `Host`, or with two, or with one that names no host.
     BadHost,
-    /// The head has no end within the limit.
+    /// The head has no end within the limit, or more headers than that.
     HeadTooLarge,
+    /// A line behind the last chunk, or all of them, are longer than that.
+    TrailersTooLarge,
     /// The body is longer than the limit.
     BodyTooLarge,
     /// No number, or two different ones.
@@ -41,7 +43,7 @@ impl HttpError {
             Self::NoLength => 411,
             Self::BodyTooLarge => 413,
             Self::UnknownExpectation => 417,
-            Self::HeadTooLarge => 431,
+            Self::HeadTooLarge | Self::TrailersTooLarge => 431,
             Self::UnknownEncoding => 501,
             Self::UnknownVersion => 505,
         }
@@ -69,6 +71,7 @@ impl std::fmt::Display for HttpError {
             Self::BadTarget => "The request's target must be a path such as /keys/NAME",
             Self::BadHost => "An HTTP/1.1 request must have one Host header, which names a host",
             Self::HeadTooLarge => "The request's headers are too long",
+            Self::TrailersTooLarge => "The lines behind the request's last chunk are too long",
             Self::BodyTooLarge => "The request's body is longer than a value may be",
             Self::BadContentLength => {
                 "The request's Content-Length is no number, or there are two that differ"
