@@ -35,3 +35,16 @@ fn responses_say_their_length() {
     assert!(told.contains("\r\nContent-Length: 56\r\n"), "{told}");
     assert!(told.ends_with("\r\n\r\n"), "HEAD has no body: {told}");
 }
+
+/// Those made by the parser said nothing of caches and of other origins, as the later ones do.
+#[test]
+fn what_cannot_be_read_is_refused_to_caches_and_other_origins() {
+    for error in [HttpError::BadHost, HttpError::BodyTooLarge, HttpError::UnknownVersion] {
+        let mut out = Vec::new();
+        error.write(b"PUT / HTTP/1.1\r\n", &mut out, NOON);
+        let refused = String::from_utf8(out).unwrap();
+        assert!(refused.contains("\r\nCache-Control: no-store\r\n"), "{refused}");
+        let policy = "\r\nCross-Origin-Resource-Policy: same-origin\r\n";
+        assert!(refused.contains(policy), "{refused}");
+    }
+}

@@ -8,10 +8,11 @@
 
 use super::condition::{Condition, tag};
 use super::target::KEY_METHODS;
-use super::{CACHE, CACHE_ASKED, HttpContext, POLICY, POLICY_OURS, refuse, refuse_with, say};
+use super::{HttpContext, refuse, refuse_with, say};
 use crate::context::rewritten_bytes;
 use crate::limits::{DEADLINE_MAX, ROOM_TRIES};
 use dolium_engine::*;
+use dolium_protocol::http::policy::*;
 use dolium_protocol::http::{Method, Request, Response};
 use dolium_protocol::number::parse_digits;
 use std::borrow::Cow;

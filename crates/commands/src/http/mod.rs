@@ -24,17 +24,10 @@ pub use metrics::{Metric, MetricKind};
 
 use crate::context::Flow;
 use dolium_engine::{Db, Millis, Session};
+use dolium_protocol::http::policy::*;
 use dolium_protocol::http::{Method, Request, Response};
 use target::{Target, TargetError};
 
-/// A page of another origin cannot load it as an image or a script, not even to time or measure it.
-const POLICY: &str = "Cross-Origin-Resource-Policy";
-const POLICY_OURS: &str = "same-origin";
-const CACHE: &str = "Cache-Control";
-/// It may be kept, and is asked about each time.
-const CACHE_ASKED: &str = "no-cache";
-/// It is not kept: the next request may be granted.
-const CACHE_NONE: &str = "no-store";
 const UNKNOWN_METHOD: &str = "The methods known here are GET, HEAD, PUT, DELETE and OPTIONS.";
 
 /// Everything a web request needs.

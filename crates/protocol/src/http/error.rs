@@ -1,6 +1,7 @@
 //! Why an HTTP request was refused. All of these end the connection.
 
 use super::Response;
+use super::policy::*;
 
 /// A request that cannot be read. The server answers with [`write`](Self::write) and closes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -55,6 +56,8 @@ impl HttpError {
         let sentence = format!("{self}.\n");
         Response::new(out, self.status(), now)
             .header("Content-Type", "text/plain; charset=utf-8")
+            .header(POLICY, POLICY_OURS)
+            .header(CACHE, CACHE_NONE)
             .close()
             .body_of(sentence.len());
         let method = request.trim_ascii_start();

@@ -14,6 +14,7 @@ mod join;
 mod meaning;
 mod parse;
 mod path;
+pub mod policy;
 mod target;
 mod write;
 

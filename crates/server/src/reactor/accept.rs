@@ -215,6 +215,7 @@ fn denial(door: Door) -> String {
         Door::Memcached => format!("SERVER_ERROR {DENIED}\r\n"),
         Door::Http => format!(
             "HTTP/1.1 403 Forbidden\r\nContent-Type: text/plain; charset=utf-8\r\n\
+             Cache-Control: no-store\r\nCross-Origin-Resource-Policy: same-origin\r\n\
              Content-Length: {}\r\nConnection: close\r\n\r\n{DENIED}\n",
             DENIED.len() + 1
         ),
@@ -226,7 +227,9 @@ fn refusal(door: Door) -> &'static [u8] {
         Door::Redis => b"-ERR max number of clients reached\r\n",
         Door::Memcached => b"ERROR Too many open connections\r\n",
         Door::Http => {
-            b"HTTP/1.1 503 Service Unavailable\r\nContent-Length: 30\r\nConnection: close\r\n\r\n\
+            b"HTTP/1.1 503 Service Unavailable\r\nContent-Type: text/plain; charset=utf-8\r\n\
+              Cache-Control: no-store\r\nCross-Origin-Resource-Policy: same-origin\r\n\
+              Content-Length: 30\r\nConnection: close\r\n\r\n\
               max number of clients reached\n"
         }
     }
@@ -244,9 +247,13 @@ mod tests {
             let told = denial(door);
             assert_eq!(told.find("\r\n"), Some(told.len() - 2), "one line");
         }
-        let told = denial(Door::Http);
-        let (head, body) = told.split_once("\r\n\r\n").expect("a head");
-        assert!(head.starts_with("HTTP/1.1 403 "), "{head}");
-        assert!(head.contains(&format!("\r\nContent-Length: {}\r\n", body.len())), "{head}");
+        let refused = String::from_utf8_lossy(refusal(Door::Http)).into_owned();
+        for (told, status) in [(denial(Door::Http), "403"), (refused, "503")] {
+            let (head, body) = told.split_once("\r\n\r\n").expect("a head");
+            assert!(head.starts_with(&format!("HTTP/1.1 {status} ")), "{head}");
+            assert!(head.contains(&format!("\r\nContent-Length: {}\r\n", body.len())), "{head}");
+            // A cache could have told of it when the server was open again.
+            assert!(head.contains("\r\nCache-Control: no-store\r\n"), "{head}");
+        }
     }
 }
