@@ -17,6 +17,11 @@ pub enum Error {
     NotDolium {
         path: PathBuf,
     },
+    /// What listens has closed the connection before it had said anything: a server that ends, or another
+    /// program.
+    HungUp {
+        path: PathBuf,
+    },
     /// Somebody listens and does not answer: a server that is stopped or has much to do, or another
     /// program.
     Silent {
@@ -80,6 +85,13 @@ impl std::fmt::Display for Error {
                 f,
                 "what listens at {} does not answer as a Dolium server; attach-socket names a \
                  socket of its own, not the one for Redis clients",
+                path.display()
+            ),
+            Error::HungUp { path } => write!(
+                f,
+                "what listened at {} closed the connection before it had said anything: a Dolium server \
+                 that is stopping, or another program (attach-socket names a socket of its own, not the \
+                 one for Redis clients); try again",
                 path.display()
             ),
             Error::Silent { path } => write!(

@@ -35,9 +35,9 @@ mod socket;
 mod standing;
 mod statistics;
 mod store;
+mod usual;
 
 pub use clock::Clock;
-pub use connect::default_path;
 pub use dolium_engine::alloc::statistics::Histogram;
 pub use dolium_engine::{Found, Kind, Millis};
 pub use dolium_protocol::resp::Value;
@@ -45,3 +45,4 @@ pub use error::Error;
 pub use socket::Socket;
 pub use statistics::Counters;
 pub use store::{Store, Ttl};
+pub use usual::default_path;
