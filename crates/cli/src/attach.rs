@@ -4,6 +4,7 @@ pub mod check;
 mod sent;
 mod show;
 mod target;
+mod texts;
 pub mod top;
 
 use crate::output::{self, fail, note};
@@ -81,7 +82,7 @@ pub fn get(arguments: &GetArguments) -> ExitCode {
 /// `dolium set NAME VALUE`.
 pub fn set(arguments: &SetArguments) -> ExitCode {
     let words = [b"SET", arguments.name.as_bytes(), arguments.value.as_bytes()];
-    answer(arguments.target.execute(&words))
+    answer(&words, arguments.target.execute(&words))
 }
 
 /// `dolium exec COMMAND ...`: any command, its reply as redis-cli shows it.
@@ -96,13 +97,14 @@ pub fn exec(arguments: &ExecArguments) -> ExitCode {
              it would stand before the command"
         ));
     }
-    answer(arguments.target.execute(&words))
+    answer(&words, arguments.target.execute(&words))
 }
 
-fn answer(reply: Result<Option<Value>, String>) -> ExitCode {
+fn answer(words: &[&[u8]], reply: Result<Option<Value>, String>) -> ExitCode {
     match reply {
         Ok(Some(value)) => {
-            let code = print_line(show::reply(&value).into_bytes());
+            let shown = texts::of(words, &value);
+            let code = print_line(shown.unwrap_or_else(|| show::reply(&value).into_bytes()));
             let Some(text) = value.as_error() else { return code };
             if let Some(advice) = advice(text) {
                 note(format_args!("dolium: {advice}"));

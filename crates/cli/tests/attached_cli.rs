@@ -94,6 +94,34 @@ fn what_has_not_one_reply_is_refused_by_either_way() {
     }
 }
 
+/// They were one line between quotes, with `\\r\\n` for the ends of lines.
+#[test]
+fn texts_for_people_are_shown_as_their_lines() {
+    let port = dolium_lab::stores::free_port().unwrap().to_string();
+    let served = Served::start(&["--port", &port]);
+    let server = format!("127.0.0.1:{port}");
+    let over_tcp = |words: &[&str]| {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_dolium"));
+        command.args(["exec", "--attach-socket", "/nonexistent/attach", "--server", &server]);
+        command.args(words).output().unwrap()
+    };
+    for (words, first) in [
+        (&["INFO", "server"][..], "# Server\nredis_version:"),
+        (&["client", "list"], "id="),
+        (&["MEMORY", "DOCTOR"], ""),
+        (&["LOLWUT"], ""),
+    ] {
+        for shown in [over_tcp(words), served.dolium(&[&["exec"], words].concat())] {
+            let text = out(&shown);
+            assert!(text.starts_with(first) && !text.starts_with('"'), "{words:?}: {text}");
+            assert!(text.ends_with('\n') && !text.ends_with("\n\n"), "{words:?}: {text}");
+            assert!(!text.contains('\r'), "{words:?}: {text}");
+        }
+    }
+    served.dolium(&["set", "k", "two\r\nlines\r\n"]);
+    assert_eq!(out(&served.dolium(&["exec", "GET", "k"])), "\"two\\r\\nlines\\r\\n\"\n");
+}
+
 /// They were said to need a connection of their own, which would not have helped.
 #[test]
 fn a_command_that_the_server_does_not_have_is_one() {

@@ -24,7 +24,7 @@ fn write(value: &Value, indent: usize, text: &mut String) {
             text.push_str(&bytes.escape_ascii().to_string().replace("\\'", "'"));
             text.push('"');
         }
-        // Text that is meant to be shown as it is: INFO, CLIENT LIST.
+        // Text that is meant to be shown as it is. In RESP2 it is a `Bulk`, see `texts`.
         Value::Verbatim(_, bytes) => push(bytes, text),
         Value::Null => text.push_str("(nil)"),
         Value::Array(values) | Value::Set(values) | Value::Push(values) => {
