@@ -4,6 +4,7 @@ pub mod check;
 mod sent;
 mod show;
 mod target;
+mod terminal;
 mod texts;
 pub mod top;
 
@@ -17,7 +18,12 @@ use std::process::ExitCode;
 pub use target::Place;
 use target::{Target, advice, reason};
 
+const HOW_VALUES_ARE_SHOWN: &str = "\
+A pipe or a file gets the value's bytes and a line end. On a terminal a value with control
+characters, or one that is no UTF-8, is shown with those as \\x1b, \\r and the like.";
+
 #[derive(Args, Debug)]
+#[command(after_help = HOW_VALUES_ARE_SHOWN)]
 pub struct GetArguments {
     /// The key
     name: OsString,
@@ -73,7 +79,7 @@ pub fn get(arguments: &GetArguments) -> ExitCode {
         },
     };
     match value {
-        Ok(Some(value)) => print_line(value),
+        Ok(Some(value)) => print_value(value),
         Ok(None) => fail(&format!("there is no key {:?}", arguments.name)),
         Err(text) => fail(&text),
     }
@@ -113,6 +119,21 @@ fn answer(words: &[&[u8]], reply: Result<Option<Value>, String>) -> ExitCode {
         }
         Ok(None) => ExitCode::SUCCESS,
         Err(text) => fail(&text),
+    }
+}
+
+/// As it is, but to a terminal.
+fn print_value(value: Vec<u8>) -> ExitCode {
+    match terminal::escaped(&value).filter(|_| std::io::stdout().is_terminal()) {
+        None => print_line(value),
+        Some(text) => {
+            let code = print_line(text.into_bytes());
+            note(
+                "note: shown escaped, as a terminal would obey its control characters or cannot show its \
+                 bytes: a file or a pipe gets it as it is",
+            );
+            code
+        }
     }
 }
 
