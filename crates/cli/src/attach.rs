@@ -2,6 +2,7 @@
 
 pub mod check;
 mod sent;
+mod shell;
 mod show;
 mod target;
 mod terminal;
@@ -63,9 +64,10 @@ pub fn get(arguments: &GetArguments) -> ExitCode {
     let value = match arguments.target.attach() {
         Ok(store) => store.get(name).map_err(|error| match error {
             Error::WrongType => format!(
-                "the key holds no string: `dolium exec TYPE {}` says what it is, and `dolium exec` \
-                 runs the commands for it",
-                arguments.name.display()
+                "the key holds no string: `{} TYPE {}` says what it is, and `dolium exec` runs the \
+                 commands for it",
+                arguments.target.exec(),
+                shell::word(name)
             ),
             error => error.to_string(),
         }),

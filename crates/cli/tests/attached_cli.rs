@@ -94,6 +94,20 @@ fn what_has_not_one_reply_is_refused_by_either_way() {
     }
 }
 
+/// The command that was recommended named another key in the shell, and no server.
+#[test]
+fn what_is_recommended_for_a_list_can_be_run() {
+    let served = Served::start(&[]);
+    served.dolium(&["exec", "-n", "3", "RPUSH", "it's a list", "x"]);
+    let refused = served.dolium(&["get", "-n", "3", "it's a list"]);
+    let said = err(&refused);
+    let command =
+        said.split('`').nth(1).and_then(|line| line.strip_prefix("dolium ")).expect(&said);
+    let line = format!("{} {command}", env!("CARGO_BIN_EXE_dolium"));
+    let output = Command::new("sh").args(["-c", &line]).output().unwrap();
+    assert_eq!((out(&output).as_str(), err(&output).as_str()), ("list\n", ""), "{said}");
+}
+
 /// They were one line between quotes, with `\\r\\n` for the ends of lines.
 #[test]
 fn texts_for_people_are_shown_as_their_lines() {

@@ -1,5 +1,6 @@
 //! Whose keys are meant, and how they are asked for: attached, or else over a socket, with a note.
 
+use super::shell;
 use crate::output::note;
 use clap::Args;
 use dolium_attach::{Error, Socket, Store, Value};
@@ -57,6 +58,18 @@ impl Place {
 impl Target {
     pub fn attach(&self) -> Result<Store, Error> {
         self.place.attach()?.db(self.db)
+    }
+
+    /// How `dolium exec` is told of the same target, for who is to copy it into a shell.
+    pub fn exec(&self) -> String {
+        let mut line = String::from("dolium exec");
+        if let Some(path) = &self.place.attach_socket {
+            line += &format!(" --attach-socket {}", shell::word(path.as_os_str().as_bytes()));
+        }
+        if self.db != 0 {
+            line += &format!(" -n {}", self.db);
+        }
+        line
     }
 
     /// Executes a command attached, or else over the socket, with a note. `None`: the server has ended
