@@ -96,7 +96,7 @@ fn what_cannot_be_read_safely_is_refused() {
         (head("Content-Length: 1001"), "413 BodyTooLarge"),
         (head("Content-Length: 18446744073709551615"), "413 BodyTooLarge"),
         (head("Transfer-Encoding: gzip, chunked"), "501 UnknownEncoding"),
-        ("PUT / HTTP/1.0\r\nTransfer-Encoding: chunked\r\n\r\n".to_string(), "501 UnknownEncoding"),
+        ("PUT / HTTP/1.0\r\nTransfer-Encoding: chunked\r\n\r\n".to_string(), "501 ChunksTooEarly"),
         (head("Expect: miracles"), "417 UnknownExpectation"),
         (head("Na me: x"), "400 Malformed"),
         (head("A: b\r\n folded"), "400 Malformed"),

@@ -30,7 +30,7 @@ fn responses_say_their_length() {
     let refused = written(&|out| HttpError::BodyTooLarge.write(b"PUT / HTTP/1.1\r\n", out, NOON));
     assert!(refused.starts_with("HTTP/1.1 413 Content Too Large\r\nDate: "), "{refused}");
     assert!(refused.contains("\r\nConnection: close\r\n"), "{refused}");
-    assert!(refused.ends_with("\r\n\r\nThe request's body is longer than a value may be.\n"));
+    assert!(refused.ends_with("longer than a value may be (proto-max-bulk-len).\n"), "{refused}");
     let told = written(&|out| HttpError::BadTarget.write(b"\r\nHEAD a HTTP/1.1\r\n", out, NOON));
     assert!(told.contains("\r\nContent-Length: 56\r\n"), "{told}");
     assert!(told.ends_with("\r\n\r\n"), "HEAD has no body: {told}");
@@ -46,5 +46,18 @@ fn what_cannot_be_read_is_refused_to_caches_and_other_origins() {
         assert!(refused.contains("\r\nCache-Control: no-store\r\n"), "{refused}");
         let policy = "\r\nCross-Origin-Resource-Policy: same-origin\r\n";
         assert!(refused.contains(policy), "{refused}");
+    }
+}
+
+/// 101 headers were too long, a body too long for a limit without a name, and chunks of HTTP/1.0 in no
+/// encoding that is understood, of which chunked was said to be the only one.
+#[test]
+fn refusals_name_the_limit_that_was_passed() {
+    for (error, named) in [
+        (HttpError::HeadTooLarge, "too long or too many: 16 KiB and 100 beside Host"),
+        (HttpError::BodyTooLarge, "proto-max-bulk-len"),
+        (HttpError::ChunksTooEarly, "HTTP/1.1"),
+    ] {
+        assert!(error.to_string().contains(named), "{error}");
     }
 }

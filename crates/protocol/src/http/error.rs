@@ -2,6 +2,7 @@
 
 use super::Response;
 use super::policy::*;
+use crate::limits::{HTTP_HEAD_BYTES_MAX, HTTP_HEADERS_MAX};
 
 /// A request that cannot be read. The server answers with [`write`](Self::write) and closes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -30,6 +31,8 @@ pub enum HttpError {
     BadTrailer,
     /// A transfer encoding other than `chunked`.
     UnknownEncoding,
+    /// Chunks, of HTTP/1.0, which has none.
+    ChunksTooEarly,
     /// An expectation other than `100-continue`.
     UnknownExpectation,
     /// HTTP/2 or later, or something else.
@@ -45,7 +48,7 @@ impl HttpError {
             Self::BodyTooLarge => 413,
             Self::UnknownExpectation => 417,
             Self::HeadTooLarge | Self::TrailersTooLarge => 431,
-            Self::UnknownEncoding => 501,
+            Self::UnknownEncoding | Self::ChunksTooEarly => 501,
             Self::UnknownVersion => 505,
         }
     }
@@ -73,9 +76,18 @@ impl std::fmt::Display for HttpError {
             Self::Malformed => "The request is not HTTP/1.1",
             Self::BadTarget => "The request's target must be a path such as /keys/NAME",
             Self::BadHost => "An HTTP/1.1 request must have one Host header, which names a host",
-            Self::HeadTooLarge => "The request's headers are too long",
+            Self::HeadTooLarge => {
+                return write!(
+                    f,
+                    "The request's headers are too long or too many: {} KiB and {} beside Host are the most",
+                    HTTP_HEAD_BYTES_MAX >> 10,
+                    HTTP_HEADERS_MAX - 1
+                );
+            }
             Self::TrailersTooLarge => "The lines behind the request's last chunk are too long",
-            Self::BodyTooLarge => "The request's body is longer than a value may be",
+            Self::BodyTooLarge => {
+                "The request's body is longer than a value may be (proto-max-bulk-len)"
+            }
             Self::BadContentLength => {
                 "The request's Content-Length is no number, or there are two that differ"
             }
@@ -86,6 +98,7 @@ impl std::fmt::Display for HttpError {
             Self::BadChunk => "A chunk of the request's body is malformed",
             Self::BadTrailer => "A line behind the request's last chunk is no header",
             Self::UnknownEncoding => "The only Transfer-Encoding understood is chunked",
+            Self::ChunksTooEarly => "A body in chunks needs a request of HTTP/1.1",
             Self::UnknownExpectation => "The only Expect understood is 100-continue",
             Self::UnknownVersion => "Only HTTP/1.0 and HTTP/1.1 are spoken here",
         })

@@ -78,7 +78,7 @@ impl Meaning {
         }
         let body = match (length, chunked) {
             (Some(_), true) => return Err(HttpError::TwoLengths),
-            (None, true) if !is_1_1 => return Err(HttpError::UnknownEncoding),
+            (None, true) if !is_1_1 => return Err(HttpError::ChunksTooEarly),
             (None, true) => BodyForm::Chunked,
             // What such a client sends up to its end is the body; to later ones it would be a request.
             (None, false) if !is_1_1 && has_body(method) => return Err(HttpError::NoLength),
