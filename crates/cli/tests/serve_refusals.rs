@@ -44,3 +44,11 @@ fn a_certificate_that_is_not_there_is_one_of_its_directive() {
     let said = refused(&mut serve(&files));
     assert!(said.contains("/nowhere") && said.ends_with("(tls-cert-file)"), "{said}");
 }
+
+/// No usable cipher suites were said to be configured, unexpectedly.
+#[test]
+fn a_version_of_tls_that_is_not_spoken_is_told_which_are() {
+    let files = ["--tls-port", "1", "--tls-cert-file", "/nowhere", "--tls-key-file", "/nowhere"];
+    let said = refused(serve(&files).args(["--tls-protocols", "TLSv1.1"]));
+    assert!(said.contains("TLSv1.2 and TLSv1.3 are what there is (tls-protocols)"), "{said}");
+}

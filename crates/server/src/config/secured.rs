@@ -7,6 +7,7 @@ const NAMES: Names = Names {
     chain: " (tls-cert-file)",
     key: " (tls-key-file)",
     authorities: " (tls-ca-cert-file, tls-ca-cert-dir)",
+    versions: " (tls-protocols)",
 };
 
 impl Config {

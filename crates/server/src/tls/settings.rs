@@ -18,6 +18,7 @@ pub struct Names {
     pub chain: &'static str,
     pub key: &'static str,
     pub authorities: &'static str,
+    pub versions: &'static str,
 }
 
 /// Whether clients must show a certificate that one of the authorities has signed.
@@ -73,13 +74,19 @@ impl Default for Settings {
 impl Settings {
     /// Reads the files.
     pub(super) fn load(&self) -> Result<Arc<ServerConfig>, String> {
+        let mut versions = Vec::new();
+        versions.extend(self.has_13.then_some(&TLS13));
+        versions.extend(self.has_12.then_some(&TLS12));
+        if versions.is_empty() {
+            return Err(format!(
+                "no version of TLS is left to speak: TLSv1.2 and TLSv1.3 are what there is{}",
+                self.names.versions
+            ));
+        }
         let mut provider = ring::default_provider();
         ciphers::choose(&mut provider, &self.ciphers, &self.suites)?;
         let provider = Arc::new(provider);
         let key = self.certified_key(&provider)?;
-        let mut versions = Vec::new();
-        versions.extend(self.has_13.then_some(&TLS13));
-        versions.extend(self.has_12.then_some(&TLS12));
         let builder = ServerConfig::builder_with_provider(provider.clone())
             .with_protocol_versions(&versions)
             .map_err(|why| format!("the versions of TLS: {why}"))?;
