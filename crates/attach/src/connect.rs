@@ -1,7 +1,7 @@
 //! Introduction to a server: a hello over its attach socket, and two descriptors back.
 
 use crate::error::Error;
-use crate::limits::{HANG_UP_WAIT, HELLO_WAIT};
+use crate::limits::{HANG_UP_WAIT, HELLO_WAIT, SOCKET_PATH_BYTES_MAX};
 use dolium_engine::ring::hello::{self, WELCOME_BYTES, Welcome};
 use rustix::io::Errno;
 use rustix::net::{
@@ -36,6 +36,12 @@ fn knock(path: &Path) -> io::Result<UnixStream> {
 /// Connects within the time that a server has. One that is stopped accepts nobody, and when as many wait
 /// as it allows, the next would do so for ever.
 fn dial(path: &Path) -> io::Result<UnixStream> {
+    let len = path.as_os_str().len();
+    if len > SOCKET_PATH_BYTES_MAX {
+        let most = SOCKET_PATH_BYTES_MAX;
+        let why = format!("the path has {len} bytes, and a socket's may have {most} at most");
+        return Err(io::Error::new(ErrorKind::InvalidFilename, why));
+    }
     let address = SocketAddrUnix::new(path)?;
     let (family, flags) = (AddressFamily::UNIX, SocketFlags::CLOEXEC);
     let socket = rustix::net::socket_with(family, SocketType::STREAM, flags, None)?;
@@ -151,6 +157,17 @@ mod tests {
         let folder = std::env::temp_dir().join(format!("dolium-{name}-{}", std::process::id()));
         std::fs::create_dir_all(&folder).unwrap();
         folder
+    }
+
+    /// It was a file name that was too long, by how much was not said.
+    #[test]
+    fn a_path_that_no_socket_can_have_is_told_the_longest() {
+        let path = PathBuf::from(format!("/{}", "s".repeat(SOCKET_PATH_BYTES_MAX)));
+        let refused = connect(&path).map(|_| ()).unwrap_err().to_string();
+        assert!(
+            refused.contains("has 108 bytes, and a socket's may have 107 at most"),
+            "{refused}"
+        );
     }
 
     /// A server that was being stopped closed the connection, and was called no Dolium server, with advice

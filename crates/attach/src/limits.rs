@@ -4,6 +4,8 @@ use std::time::Duration;
 
 /// How long a server may take to let a client connect, and to answer its hello.
 pub const HELLO_WAIT: Duration = Duration::from_secs(5);
+/// Longest path of a Unix socket that a server listens at.
+pub const SOCKET_PATH_BYTES_MAX: usize = 107;
 /// How long what listens may take to hang up on who has hung up, to be known for another program that runs.
 pub const HANG_UP_WAIT: Duration = Duration::from_secs(1);
 /// How long to look for a reply before sleeping, where such a look has found it of late: what a sleep

@@ -1,4 +1,4 @@
-//! What `dolium serve` says where it does not start: the cause, by the name of what was given, and what
+//! What `dolium serve` says where it does not start, and the tour: the cause, by the name of what was given, and what
 //! to do about it.
 
 use std::process::Command;
@@ -51,4 +51,23 @@ fn a_version_of_tls_that_is_not_spoken_is_told_which_are() {
     let files = ["--tls-port", "1", "--tls-cert-file", "/nowhere", "--tls-key-file", "/nowhere"];
     let said = refused(serve(&files).args(["--tls-protocols", "TLSv1.1"]));
     assert!(said.contains("TLSv1.2 and TLSv1.3 are what there is (tls-protocols)"), "{said}");
+}
+
+/// The file name was said to be too long, and not how long it may be, nor that TMPDIR is to blame.
+#[test]
+fn a_path_that_no_socket_can_have_is_one_of_its_directive() {
+    let path = format!("/tmp/{}", "s".repeat(200));
+    for directive in ["--unixsocket", "--attach-socket"] {
+        let said = refused(serve(&[]).args([directive, &path]));
+        let told =
+            format!("({directive}): the path has 205 bytes, and a socket's may have 107 at most");
+        assert!(said.contains(&told), "{said}");
+    }
+    let folder = std::env::temp_dir().join("t".repeat(100));
+    std::fs::create_dir_all(&folder).expect("a folder");
+    let mut tour = Command::new(env!("CARGO_BIN_EXE_dolium"));
+    let said = refused(tour.arg("tour").env("TMPDIR", &folder));
+    assert!(said.contains("107 at most; TMPDIR names another place"), "{said}");
+    assert!(std::fs::read_dir(&folder).expect("it").next().is_none(), "something was left");
+    std::fs::remove_dir(&folder).expect("the folder");
 }

@@ -105,6 +105,8 @@ pub const SLOWLOG_TIMES_ALL_BELOW_US: i64 = 1000;
 pub const SAMPLE_BATCHES: u64 = 8;
 /// Of batches of at most so many requests the first of each millisecond is timed as well.
 pub const SAMPLE_SURELY_UP_TO: usize = 4;
+/// Longest path of a Unix socket: Linux takes one byte more, with which many clients cannot connect.
+pub const SOCKET_PATH_BYTES_MAX: usize = 107;
 /// Descriptors the server needs besides its clients.
 pub const DESCRIPTORS_RESERVED: u64 = 64;
 /// How long a client that still sends behind its last answer is heard out: while nothing comes, and in all.

@@ -1,6 +1,7 @@
 //! The tour's own server: a child process, taken away with everything it made.
 
 use super::{KEYS, VALUE_BYTES};
+use dolium_attach::limits::SOCKET_PATH_BYTES_MAX;
 use dolium_attach::{Socket, Store};
 use dolium_lab::stores::free_port;
 use rustix::process::Signal;
@@ -41,6 +42,19 @@ pub struct Private {
     belongings: Arc<Belongings>,
 }
 
+/// Refuses a folder in which no socket can be, before anything is begun there.
+fn fits_sockets(folder: &Path) -> Result<(), String> {
+    let len = folder.join("attach").as_os_str().len();
+    if len <= SOCKET_PATH_BYTES_MAX {
+        return Ok(());
+    }
+    Err(format!(
+        "the tour's sockets would be in {}, with paths of {len} bytes, of which a socket's may have \
+         {SOCKET_PATH_BYTES_MAX} at most; TMPDIR names another place",
+        folder.display()
+    ))
+}
+
 /// What has to go when the tour ends, however it ends.
 struct Belongings {
     child: Mutex<Option<Child>>,
@@ -71,6 +85,7 @@ impl Private {
     pub fn start() -> Result<Private, String> {
         let said = |what: &str, error: std::io::Error| format!("{what}: {error}");
         let folder = std::env::temp_dir().join(format!("dolium-tour-{}", std::process::id()));
+        fits_sockets(&folder)?;
         std::fs::create_dir(&folder).map_err(|error| {
             let folder = folder.display();
             format!(

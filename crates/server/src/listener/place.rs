@@ -12,6 +12,7 @@
 //! A server that stops removes the file that it made and no other, and does so while it still listens:
 //! until then the path is in use to everybody else, so that no successor's file can be there already.
 
+use crate::limits::SOCKET_PATH_BYTES_MAX;
 use rustix::fs::{FlockOperation, Mode, OFlags};
 use rustix::io::Errno;
 use rustix::net::{AddressFamily, SocketAddrUnix, SocketFlags, SocketType};
@@ -65,7 +66,7 @@ fn identity(file: &Metadata) -> (u64, u64) {
 /// A socket that listens at a path. One left by a server that is gone is replaced; one that answers is
 /// not, nor a file that is none: connecting to that is refused as well, and it may be somebody's work.
 pub fn take(path: &Path, mode: u32, backlog: i32) -> io::Result<(Place, OwnedFd)> {
-    let address = SocketAddrUnix::new(path)?;
+    let address = address_of(path)?;
     let _lock = lock_folder(path);
     vacate(path, &address)?;
     let socket = new_socket()?;
@@ -77,6 +78,19 @@ pub fn take(path: &Path, mode: u32, backlog: i32) -> io::Result<(Place, OwnedFd)
     }
     rustix::net::listen(&socket, backlog)?;
     Ok((place, socket))
+}
+
+fn address_of(path: &Path) -> io::Result<SocketAddrUnix> {
+    match path.as_os_str().len() {
+        len if len > SOCKET_PATH_BYTES_MAX => Err(io::Error::new(
+            io::ErrorKind::InvalidFilename,
+            format!(
+                "the path has {len} bytes, and a socket's may have {SOCKET_PATH_BYTES_MAX} at most: \
+                 choose a shorter one"
+            ),
+        )),
+        _ => Ok(SocketAddrUnix::new(path)?),
+    }
 }
 
 fn new_socket() -> io::Result<OwnedFd> {
@@ -143,6 +157,18 @@ mod tests {
 
     fn listen(path: &Path) -> io::Result<(Place, OwnedFd)> {
         take(path, 0o600, 16)
+    }
+
+    /// It was a file name that was too long, by how much was not said.
+    #[test]
+    fn a_path_that_is_too_long_is_told_the_longest() {
+        let folder = folder("longest");
+        let rest = SOCKET_PATH_BYTES_MAX - folder.as_os_str().len() - 1;
+        drop(listen(&folder.join("s".repeat(rest))).expect("the longest is one"));
+        let refused = listen(&folder.join("s".repeat(rest + 1))).expect_err("too long");
+        assert!(refused.to_string().contains("has 108 bytes"), "{refused}");
+        assert!(refused.to_string().contains("107 at most"), "{refused}");
+        std::fs::remove_dir(&folder).expect("nothing is left in it");
     }
 
     /// A server that stopped deleted whatever had its path by then: that of its successor.
