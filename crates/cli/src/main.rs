@@ -69,6 +69,14 @@ fn main() -> ExitCode {
     if words.get(1).is_some_and(|word| serve::is_directive(word) || serve::is_file(word)) {
         words.insert(1, "serve".into());
     }
+    // These two have a help of their own, of which only they themselves know.
+    let is_for_own_help = words.get(1).is_some_and(|word| word == "help")
+        && words.get(2).is_some_and(|word| word == "lab" || word == "memcached");
+    if is_for_own_help {
+        words.remove(1);
+        words.truncate(2);
+        words.push("--help".into());
+    }
     // Behind a directive it would be taken for another one, and none is called help.
     let is_for_serve = words.get(1).is_some_and(|word| word == "serve");
     if is_for_serve && words.iter().any(|word| word == "--help") {

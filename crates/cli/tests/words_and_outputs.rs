@@ -155,3 +155,15 @@ fn an_interval_that_is_no_number_is_refused() {
         assert!(err(&refused).contains("a number of seconds is needed"), "{}", err(&refused));
     }
 }
+
+/// `dolium help lab` and `dolium help memcached` told of nothing but `[WORDS]...`.
+#[test]
+fn both_ways_of_asking_for_help_lead_to_the_same() {
+    for verb in ["lab", "memcached", "get", "serve"] {
+        let asked = dolium().args(["help", verb]).output().unwrap();
+        assert!(asked.status.success(), "{verb}: {}", err(&asked));
+        let other = dolium().args([verb, "--help"]).output().unwrap();
+        assert_eq!(asked.stdout, other.stdout, "{verb}");
+        assert!(asked.stdout.len() > 200, "{verb}: {}", String::from_utf8_lossy(&asked.stdout));
+    }
+}
