@@ -71,3 +71,15 @@ fn a_path_that_no_socket_can_have_is_one_of_its_directive() {
     assert!(std::fs::read_dir(&folder).expect("it").next().is_none(), "something was left");
     std::fs::remove_dir(&folder).expect("the folder");
 }
+
+/// The server's own other port was called another program.
+#[test]
+fn two_doors_at_one_place_are_told_of_each_other() {
+    let port = dolium_lab::stores::free_port().expect("a port").to_string();
+    let said = refused(serve(&[]).args(["--port", &port, "--memcached-port", &port]));
+    let told = format!("dolium: memcached-port: {port} is what port names as well");
+    assert!(said.starts_with(&told), "{said}");
+    assert!(said.ends_with("--port or --memcached-port, or none with 0"), "{said}");
+    let said = refused(serve(&[]).args(["--unixsocket", "/tmp/x", "--attach-socket", "/tmp/x"]));
+    assert!(said.starts_with("dolium: attach-socket: /tmp/x is what unixsocket names"), "{said}");
+}

@@ -21,6 +21,33 @@ pub fn open_attach(config: &Config) -> Result<Option<AttachDoor>, StartFailure> 
     })
 }
 
+/// Directives that name a port each, and such that name a socket's path.
+const PORTS: [&str; 4] = ["port", "memcached-port", "http-port", "tls-port"];
+const PATHS: [&str; 2] = ["unixsocket", "attach-socket"];
+
+/// Refuses doors at the same place. The second would find it in use, by another program as it seems.
+pub fn refuse_shared_places(config: &Config) -> Result<(), ConfigFailure> {
+    // Without an address there is no port at all.
+    let ports = if config.get("bind").trim().is_empty() { &[] } else { &PORTS[..] };
+    for (directives, none) in [(ports, "0"), (&PATHS, "\"\"")] {
+        for (n, first) in directives.iter().enumerate() {
+            let place = config.get(first);
+            if place.is_empty() || place == "0" {
+                continue;
+            }
+            if let Some(second) = directives[n + 1..].iter().find(|&name| config.get(name) == place)
+            {
+                let reason = format!(
+                    "{place} is what {first} names as well: choose another for one of them with \
+                     --{first} or --{second}, or none with {none}"
+                );
+                return Err(ConfigFailure::new(second, reason));
+            }
+        }
+    }
+    Ok(())
+}
+
 /// All listeners, one list for each address.
 pub fn open_doors(config: &Config, threads: usize) -> Result<Vec<Vec<Listener>>, StartFailure> {
     let mut doors = Vec::new();

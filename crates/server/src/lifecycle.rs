@@ -5,7 +5,7 @@ mod pidfile;
 
 use crate::attach::AttachDoor;
 use crate::config::{Config, ConfigFailure, file};
-use crate::doors::{open_attach, open_doors, open_secured};
+use crate::doors::{open_attach, open_doors, open_secured, refuse_shared_places};
 use crate::housekeeping;
 use crate::limits::THREADS_MAX;
 use crate::listener::{Address, Door, DoorFailure, Listener};
@@ -95,6 +95,7 @@ pub struct Running {
 impl Running {
     pub fn start(mut config: Config) -> Result<Running, StartFailure> {
         crate::logging::start(&config)?;
+        refuse_shared_places(&config)?;
         let cores = process::cores();
         let threads = match config.number("threads") {
             0 => cores.len().min(THREADS_MAX),
