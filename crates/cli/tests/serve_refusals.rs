@@ -83,3 +83,13 @@ fn two_doors_at_one_place_are_told_of_each_other() {
     let said = refused(serve(&[]).args(["--unixsocket", "/tmp/x", "--attach-socket", "/tmp/x"]));
     assert!(said.starts_with("dolium: attach-socket: /tmp/x is what unixsocket names"), "{said}");
 }
+
+/// There was no such file, which would have been made.
+#[test]
+fn a_log_file_without_its_folder_is_said_to_lack_that() {
+    let said = refused(serve(&[]).args(["--logfile", "/no/such/place/log"]));
+    assert!(
+        said.contains("/no/such/place/log: there is no folder /no/such/place: make it"),
+        "{said}"
+    );
+}

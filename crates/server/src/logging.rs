@@ -39,7 +39,8 @@ pub fn start(config: &Config) -> Result<(), ConfigFailure> {
         None
     } else {
         let opened = LogFile::open(Path::new(&path));
-        Some(Arc::new(opened.map_err(|e| ConfigFailure::new("logfile", format!("{path}: {e}")))?))
+        let failed = |error| ConfigFailure::new("logfile", why_unopened(Path::new(&path), &error));
+        Some(Arc::new(opened.map_err(failed)?))
     };
     let writer: Box<dyn Write + Send> = match &file {
         None => Box::new(io::stderr()),
@@ -59,6 +60,19 @@ pub fn start(config: &Config) -> Result<(), ConfigFailure> {
         }
     }
     Ok(())
+}
+
+/// A file is made where there is none; the folder of one is not.
+fn why_unopened(path: &Path, error: &io::Error) -> String {
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
+    match folder {
+        Some(folder) if error.kind() == io::ErrorKind::NotFound && !folder.exists() => format!(
+            "{}: there is no folder {}: make it, or name another file",
+            path.display(),
+            folder.display()
+        ),
+        _ => format!("{}: {error}", path.display()),
+    }
 }
 
 pub fn set_level(level: &str) {
