@@ -106,7 +106,10 @@ fn say_ready(running: &Running) {
     let _ = write_ready(running, &mut out).and_then(|()| out.flush());
     let logs_elsewhere = !running.server.config.get("logfile").is_empty();
     if logs_elsewhere {
-        let doors: Vec<String> = running.doors.iter().map(|(_, at)| at.to_string()).collect();
+        let plain = running.doors.iter().map(|(_, at)| at.to_string());
+        let secured = running.secured.iter().map(Address::to_string);
+        let attach = running.attach.iter().map(|path| path.display().to_string());
+        let doors: Vec<String> = plain.chain(secured).chain(attach).collect();
         tracing::info!(
             version = env!("CARGO_PKG_VERSION"),
             threads = running.server.posts.len(),

@@ -167,3 +167,23 @@ fn both_ways_of_asking_for_help_lead_to_the_same() {
         assert!(asked.stdout.len() > 200, "{verb}: {}", String::from_utf8_lossy(&asked.stdout));
     }
 }
+
+/// The log told of all doors but the one of local processes.
+#[test]
+fn the_log_tells_of_every_door() {
+    let log = std::env::temp_dir().join(format!("dolium-ready-log-{}", std::process::id()));
+    let served = Served::start(&["--logfile", log.to_str().unwrap()]);
+    let limit = Instant::now() + Duration::from_secs(20);
+    let line = loop {
+        let text = std::fs::read_to_string(&log).unwrap_or_default();
+        if let Some(line) = text.lines().find(|line| line.contains("ready")) {
+            break line.to_owned();
+        }
+        assert!(Instant::now() < limit, "it is not ready: {text}");
+        std::thread::sleep(Duration::from_millis(10));
+    };
+    std::fs::remove_file(&log).unwrap();
+    for path in [served.redis_path(), served.attach_path()] {
+        assert!(line.contains(path.to_str().unwrap()), "{line}");
+    }
+}
