@@ -6,9 +6,8 @@
 use std::fs;
 use std::path::PathBuf;
 use std::sync::OnceLock;
-use std::thread;
 
-use rustix::process::{Pid, setpriority_process};
+use rustix::process::Pid;
 use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
 
 use crate::LabError;
@@ -27,19 +26,6 @@ pub fn pin(cores: &[usize]) -> Result<(), LabError> {
     }
     sched_setaffinity(None, &set)
         .map_err(|error| LabError::system(format!("pin a thread to core(s) {cores:?}"), error))
-}
-
-/// Puts the calling thread before all others on its cores that have no such right.
-pub fn go_first() -> Result<(), LabError> {
-    /// The most that can be asked for without leaving ordinary scheduling.
-    const NICE_LEAST: i32 = -20;
-    setpriority_process(None, NICE_LEAST)
-        .map_err(|error| LabError::system("let a thread go first (CAP_SYS_NICE)", error))
-}
-
-/// Whether a thread of this process may [`go_first`]. The caller stays as it is.
-pub fn may_go_first() -> bool {
-    thread::spawn(go_first).join().is_ok_and(|went| went.is_ok())
 }
 
 /// The cores that the calling thread may use.
@@ -164,19 +150,6 @@ mod tests {
         assert!(seen >= 500_000, "{seen} ns");
         assert_eq!(thread_run_ns(i32::MAX - 1), 0, "there is no such thread");
         assert_eq!(thread_run_ns(0), 0, "nor has it a number yet");
-    }
-
-    /// A server that a thread starts has that thread's priority: only the generator's may be changed.
-    #[test]
-    fn who_goes_first_is_one_thread_and_no_other() {
-        let nice = || rustix::process::getpriority_process(None).unwrap();
-        let before = nice();
-        let there = thread::spawn(move || go_first().map(|()| nice())).join().unwrap();
-        assert_eq!(there.is_ok(), may_go_first());
-        if let Ok(there) = there {
-            assert_eq!(there, -20);
-        }
-        assert_eq!(nice(), before);
     }
 
     /// Where there is none to be seen there is no figure, and no zero in its place.

@@ -5,11 +5,10 @@
 //! apart    as many servers of one thread     on a core each, which share nothing
 //! threads  a server of so many threads       on the same cores
 //! ```
-//! The three take turns, each asked over as many connections by one generator. It has the cores that are left; where none
-//! is left, the last of theirs, and what it costs a server to share a core with it is in `apart` as
-//! it is in `threads`: their ratio is what threads cost because they are threads of one server. It goes
-//! first there, if it may: a client on another machine is not interrupted either by the server that its
-//! request wakes, and one that is sends the next request so late that the server sleeps before (decision 168).
+//! The three take turns, each asked over as many connections by one generator. It has the cores that are left. Where
+//! none is left it has those that the one thread leaves, and a thread on each of the cores of the others: what it costs
+//! a server to share a core with it is in `apart` as it is in `threads`. On one of their cores alone it would leave that
+//! server hardly any time, and keep it waiting for its next requests (decision 168).
 
 use std::fmt;
 use std::time::Duration;
@@ -33,10 +32,8 @@ const THREADS: usize = 2;
 pub struct Outcome {
     pub machine: Machine,
     pub plan: Plan,
-    /// Whether the generator has a core that no server has.
+    /// Whether the generator has cores that no server has.
     pub is_apart: bool,
-    /// Whether it goes first on the core that it shares with a server.
-    pub goes_first: bool,
     /// Of each, the visits to each set-up of [`NAMES`].
     pub cells: Vec<Cell>,
 }
@@ -55,10 +52,12 @@ pub fn run(
         )));
     }
     let (server_cores, rest) = all.split_at(plan.server_threads);
-    let client_cores =
-        if rest.is_empty() { &server_cores[plan.server_threads - 1..] } else { rest };
-    let client_threads = client_cores.len().min(plan.client_threads);
-    let goes_first = rest.is_empty() && cpu::may_go_first();
+    let client_cores = |setup: usize| match (rest.is_empty(), setup) {
+        (false, _) => rest,
+        (true, ONE) => &server_cores[1..],
+        (true, _) => server_cores,
+    };
+    let client_threads = client_cores(THREADS).len().min(plan.client_threads);
     let spins = compare::spins(plan, around.on(server_cores).client_is_alone(client_threads))?;
     let mut cells = Vec::new();
     for &operation in &plan.operations {
@@ -74,9 +73,9 @@ pub fn run(
             for cell in cells.iter_mut().filter(|cell| cell.operation == operation) {
                 let name = format!("{operation:?}").to_uppercase();
                 say(&format!("round {}/{} {name} P{}", round + 1, plan.rounds, cell.pipeline));
-                let mut sides = Side::all(setups.iter().map(|servers| {
-                    let spec = spec(plan, servers, client_cores, cell.pipeline);
-                    (LoadSpec { spins, goes_first, ..spec }, &pool)
+                let mut sides = Side::all(setups.iter().enumerate().map(|(setup, servers)| {
+                    let spec = spec(plan, servers, client_cores(setup), cell.pipeline);
+                    (LoadSpec { spins, ..spec }, &pool)
                 }))?;
                 let turns = generator::take_turns(&mut sides, round % NAMES.len(), |_, _| {})?;
                 for (visits, turns) in cell.visits.iter_mut().zip(&turns) {
@@ -86,7 +85,7 @@ pub fn run(
         }
     }
     let (machine, is_apart) = (Machine::read(), !rest.is_empty());
-    Ok(Outcome { machine, plan: plan.clone(), is_apart, goes_first, cells })
+    Ok(Outcome { machine, plan: plan.clone(), is_apart, cells })
 }
 
 /// The servers of each set-up, filled.
@@ -146,10 +145,10 @@ impl fmt::Display for Outcome {
             plan.value_bytes,
             plan.rounds,
             plan.window_ms,
-            match (self.is_apart, self.goes_first) {
-                (true, _) => "cores of its own",
-                (_, true) => "the last of the servers' cores, and goes first there",
-                _ => "the last of the servers' cores, and may not go first there (CAP_SYS_NICE)",
+            if self.is_apart {
+                "cores of its own"
+            } else {
+                "the cores that the one thread leaves, and those of the others"
             },
         )?;
         writeln!(

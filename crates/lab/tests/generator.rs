@@ -30,7 +30,6 @@ fn spec(target: &Target) -> LoadSpec {
         interval: None,
         fill: None,
         spins: false,
-        goes_first: false,
         between: None,
     }
 }

@@ -132,7 +132,6 @@ impl Options {
             interval: None,
             fill: None,
             spins: self.spin,
-            goes_first: false,
             between: None,
         };
         let pool = RequestPool::build(&workload)?;

@@ -255,7 +255,6 @@ fn spec(
         interval: None,
         fill: None,
         spins: false,
-        goes_first: false,
         between: None,
     }
 }

@@ -97,9 +97,6 @@ pub struct LoadSpec {
     /// Threads of a closed loop look for replies without a pause in place of sleeping: a server is then
     /// not charged for waking them. Only for threads that have their cores to themselves.
     pub spins: bool,
-    /// Its threads go before others on their cores, so that a server which has one of these does not
-    /// interrupt the client whose request has just woken it.
-    pub goes_first: bool,
     /// Done by one thread of an open loop.
     pub between: Option<Arc<Mutex<dyn Between>>>,
 }
@@ -123,7 +120,6 @@ impl LoadSpec {
             interval: None,
             fill: None,
             spins: false,
-            goes_first: false,
             between: None,
         }
     }

@@ -62,12 +62,9 @@ pub(super) fn measure(
             let (shared, gauge, ready) = (&shared, &gauges[number], &ready);
             let core = spec.cores.get(number % spec.cores.len().max(1)).copied();
             handles.push(scope.spawn(move || {
-                let placed = cpu::pin(core.as_slice()).and_then(|()| match spec.goes_first {
-                    true => cpu::go_first(),
-                    false => Ok(()),
-                });
+                let pinned = cpu::pin(core.as_slice());
                 ready.wait();
-                placed?;
+                pinned?;
                 let schedule = Schedule::of(shared, number, threads);
                 worker::work(shared, gauge, share, schedule)
             }));

@@ -30,8 +30,9 @@ impl Session {
         let protocol = pool.workload.protocol;
         let threads = spec.threads.min(spec.connections);
         let mut shares: Vec<Vec<Connection>> = (0..threads).map(|_| Vec::new()).collect();
+        let targets = 1 + spec.more.len();
         for number in 0..spec.connections {
-            let target = match number % (1 + spec.more.len()) {
+            let target = match number % targets {
                 0 => &spec.target,
                 other => &spec.more[other - 1],
             };
@@ -50,7 +51,8 @@ impl Session {
                 }
                 connection.fresh = Some(Fresh::new(number as u32, spec.connections as u32, keys));
             }
-            shares[number % threads].push(connection);
+            // Each thread has connections to all processes: it may share a core with one of them.
+            shares[number / targets % threads].push(connection);
         }
         Ok(Self { shares })
     }

@@ -46,7 +46,6 @@ pub fn spec(load: &LoadShape, fleet: &Fleet, stage: &Stage<'_>) -> LoadSpec {
         interval: (load.interval > 0.0).then(|| seconds(load.interval)),
         fill: None,
         spins: load.spin && is_alone,
-        goes_first: false,
         between: None,
     }
 }
