@@ -12,8 +12,8 @@ pub const POOL_MAX_BYTES: usize = 2 << 30;
 /// Bytes taken from a socket in one call. Large enough for a deep pipeline of small replies.
 pub const RECEIVE_BYTES: usize = 256 << 10;
 /// Most connections of one thread that an io_uring is asked over, and most of its buffers: the table
-/// of them takes a page.
-pub const RING_CONNECTIONS: usize = 256;
+/// of them takes two pages.
+pub const RING_CONNECTIONS: usize = 512;
 /// Most bytes that a turn asks for or is answered with over a ring. Its buffers are used in turn: what
 /// is larger is received cheaper into one buffer that stays in the cache.
 pub const RING_TURN_BYTES: usize = 4 << 10;

@@ -13,7 +13,9 @@ use std::time::Duration;
 
 use dolium_lab::LabError;
 use dolium_lab::generator::{self, LoadSpec, Pace, Side, Target, take_turns};
+use dolium_lab::limits::RING_CONNECTIONS;
 use dolium_lab::workload::{Mix, Protocol, RequestPool, Workload};
+use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
 use servers::{Answer, ask, corrupting, memcached, refusing, resp, server, workload};
 
@@ -126,6 +128,12 @@ fn requests_that_a_ring_never_sent_are_unanswered_at_their_age() {
     assert!(report.latency_us(0.5) > 3e6, "{report:?}");
 }
 
+/// As many as there may be: both ends of the connections are here, and shells allow some thousand.
+fn allow_descriptors() {
+    let limit = getrlimit(Resource::Nofile);
+    setrlimit(Resource::Nofile, Rlimit { current: limit.maximum, ..limit }).unwrap();
+}
+
 #[test]
 fn what_a_ring_does_not_serve_is_asked_with_calls() {
     if !is_there() {
@@ -139,8 +147,11 @@ fn what_a_ring_does_not_serve_is_asked_with_calls() {
     assert!(!by_ring(spec(&target), &large), "large replies");
     let few = LoadSpec { connections: 20, ..spec(&target) };
     assert!(!by_ring(few, &gets), "every latency is kept");
-    let many = LoadSpec { connections: 300, ..spec(&target) };
-    assert!(!by_ring(many, &gets), "more connections than buffers");
+    allow_descriptors();
+    let many = LoadSpec { connections: 500, ..spec(&target) };
+    assert!(by_ring(many.clone(), &gets));
+    let too_many = LoadSpec { connections: RING_CONNECTIONS + 1, ..many };
+    assert!(!by_ring(too_many, &gets), "more connections than buffers");
     let turn = LoadSpec { window: Duration::from_millis(20), ..spec(&target) };
     assert!(!by_ring(turn, &gets), "a short turn");
 }

@@ -1,7 +1,7 @@
 //! Buffers that the kernel takes as replies come in, and their table, which it shares.
 //!
 //! ```text
-//! table   | address 8 | length 4 | number 2 | tail 2 | address 8 | ...      a page, 16 bytes each
+//! table   | address 8 | length 4 | number 2 | tail 2 | address 8 | ...      some pages, 16 bytes each
 //!                                             ^ how many were ever given, modulo 2^16; only here
 //! bytes   |<-- buffer 0 -->|<-- buffer 1 -->| ...
 //! ```
