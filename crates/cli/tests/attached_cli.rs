@@ -67,17 +67,19 @@ fn top_shows_counters_and_percentiles() {
     assert!(changes.trim_end().ends_with("10"), "{changes}");
 }
 
+fn exec_over_tcp(port: &str, words: &[&str]) -> Output {
+    let server = format!("127.0.0.1:{port}");
+    let mut command = Command::new(env!("CARGO_BIN_EXE_dolium"));
+    command.args(["exec", "--attach-socket", "/nonexistent/attach", "--server", &server]);
+    command.args(words).output().unwrap()
+}
+
 /// Over a socket they were sent: the program waited for ever for a reply to CLIENT REPLY OFF.
 #[test]
 fn what_has_not_one_reply_is_refused_by_either_way() {
     let port = dolium_lab::stores::free_port().unwrap().to_string();
     let served = Served::start(&["--port", &port]);
-    let server = format!("127.0.0.1:{port}");
-    let over_tcp = |words: &[&str]| {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_dolium"));
-        command.args(["exec", "--attach-socket", "/nonexistent/attach", "--server", &server]);
-        command.args(words).output().unwrap()
-    };
+    let over_tcp = |words: &[&str]| exec_over_tcp(&port, words);
     for (words, reason) in [
         (&["client", "reply", "off"][..], "dolium: CLIENT REPLY does not answer once and at once"),
         (&["SUBSCRIBE", "news"], "dolium: SUBSCRIBE does not answer once and at once"),
@@ -113,16 +115,11 @@ fn what_is_recommended_for_a_list_can_be_run() {
 fn texts_for_people_are_shown_as_their_lines() {
     let port = dolium_lab::stores::free_port().unwrap().to_string();
     let served = Served::start(&["--port", &port]);
-    let server = format!("127.0.0.1:{port}");
-    let over_tcp = |words: &[&str]| {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_dolium"));
-        command.args(["exec", "--attach-socket", "/nonexistent/attach", "--server", &server]);
-        command.args(words).output().unwrap()
-    };
+    let over_tcp = |words: &[&str]| exec_over_tcp(&port, words);
     for (words, first) in [
         (&["INFO", "server"][..], "# Server\nredis_version:"),
         (&["client", "list"], "id="),
-        (&["MEMORY", "DOCTOR"], ""),
+        (&["MEMORY", "MALLOC-STATS"], ""),
         (&["LOLWUT"], ""),
     ] {
         for shown in [over_tcp(words), served.dolium(&[&["exec"], words].concat())] {

@@ -93,6 +93,8 @@ pub struct Confirmation {
 impl Confirmation {
     /// One more thread has read of the pause. The last one has the reply sent.
     pub fn pass(&self, server: &Server) {
+        // Each pairs with those of the other threads: the last one, and the client by its mail, see what all
+        // of them had done before.
         if self.left.fetch_sub(1, AcqRel) == 1 {
             let reply = b"+OK\r\n".to_vec();
             server.posts[self.thread].post(Mail::Served { token: self.token, reply });

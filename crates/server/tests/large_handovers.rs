@@ -43,6 +43,38 @@ fn expect_value(client: &mut Client) {
     }
 }
 
+/// Six clients ask for a value each, read nothing for a while, and get it whole.
+fn six_are_answered(
+    door: Door,
+    store: impl Fn(&mut Client, &str),
+    request: &str,
+    before: &str,
+    behind: &str,
+) {
+    let house = house();
+    let mut clients = Vec::new();
+    for n in 0..6 {
+        store(&mut house.client(), &format!("k{n}"));
+        clients.push((n, house.client_of(door)));
+    }
+    for (n, client) in &mut clients {
+        client.send(request.replace("KK", &format!("k{n}")).as_bytes());
+    }
+    std::thread::sleep(Duration::from_millis(300));
+    std::thread::scope(|scope| {
+        for (n, mut client) in clients {
+            scope.spawn(move || {
+                if request.starts_with("MULTI") {
+                    client.expect("+OK\r\n+QUEUED\r\n");
+                }
+                client.expect(&before.replace("KK", &format!("k{n}")));
+                expect_value(&mut client);
+                client.expect(behind);
+            });
+        }
+    });
+}
+
 /// Before it asked first, the value was gone and its client closed: all but one or two of six.
 #[test]
 fn who_takes_a_value_beside_others_waits_and_gets_it() {
@@ -58,28 +90,7 @@ fn who_takes_a_value_beside_others_waits_and_gets_it() {
         (Door::Memcached, "gat 100 KK\r\n", "VALUE KK 0 30000000\r\n", "\r\nEND\r\n"),
         (Door::Memcached, "mg KK v T100\r\n", &meta, "\r\n"),
     ] {
-        let house = house();
-        let mut clients = Vec::new();
-        for n in 0..6 {
-            set(&mut house.client(), &format!("k{n}"));
-            clients.push((n, house.client_of(door)));
-        }
-        for (n, client) in &mut clients {
-            client.send(request.replace("KK", &format!("k{n}")).as_bytes());
-        }
-        std::thread::sleep(Duration::from_millis(300));
-        std::thread::scope(|scope| {
-            for (n, mut client) in clients {
-                scope.spawn(move || {
-                    if request.starts_with("MULTI") {
-                        client.expect("+OK\r\n+QUEUED\r\n");
-                    }
-                    client.expect(&before.replace("KK", &format!("k{n}")));
-                    expect_value(&mut client);
-                    client.expect(behind);
-                });
-            }
-        });
+        six_are_answered(door, set, request, before, behind);
     }
 }
 
@@ -103,28 +114,8 @@ fn who_takes_elements_beside_others_waits_and_gets_them() {
         ("SADD", "MULTI\r\nSINTER KK KK\r\nEXEC\r\n", &nested),
         ("SADD", "MULTI\r\nSRANDMEMBER KK\r\nEXEC\r\n", &one),
     ] {
-        let house = house();
-        let mut clients = Vec::new();
-        for n in 0..6 {
-            store_one(&mut house.client(), store, &format!("k{n}"));
-            clients.push((n, house.client()));
-        }
-        for (n, client) in &mut clients {
-            client.send(request.replace("KK", &format!("k{n}")).as_bytes());
-        }
-        std::thread::sleep(Duration::from_millis(300));
-        std::thread::scope(|scope| {
-            for (n, mut client) in clients {
-                scope.spawn(move || {
-                    if request.starts_with("MULTI") {
-                        client.expect("+OK\r\n+QUEUED\r\n");
-                    }
-                    client.expect(&before.replace("KK", &format!("k{n}")));
-                    expect_value(&mut client);
-                    client.expect("\r\n");
-                });
-            }
-        });
+        let store = |client: &mut Client, key: &str| store_one(client, store, key);
+        six_are_answered(Door::Redis, store, request, before, "\r\n");
     }
 }
 
