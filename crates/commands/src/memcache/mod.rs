@@ -160,8 +160,8 @@ pub fn run(context: &mut McContext<'_>, request: &Request<'_>) -> Flow {
 /// Goes on with the request of that line, of which this was left over.
 pub fn go_on(context: &mut McContext<'_>, line: &[u8], left: Left) -> Flow {
     context.client.left = Some(left);
-    if !retrieve::get_rest(context, line, left) {
-        write::line(context.out, retrieve::NOT_A_STRING);
+    if let Err(sentence) = retrieve::get_rest(context, line, left) {
+        write::line(context.out, sentence);
     }
     Flow::Continue
 }
@@ -172,9 +172,9 @@ fn text(context: &mut McContext<'_>, command: Command<'_>) -> Flow {
     let (reply, noreply) = match command {
         Command::Get { keys, cas } => {
             let (start, goes_on) = (context.mark(), context.client.left.is_some());
-            if !retrieve::get_all(context, keys, cas, &start) {
+            if let Err(sentence) = retrieve::get_all(context, keys, cas, &start) {
                 // The items before those that were left have been sent.
-                return not_a_string(context, (!goes_on).then_some(&start));
+                return not_shown(context, (!goes_on).then_some(&start), sentence);
             }
             context.note_sent();
             return Flow::Continue;
@@ -192,14 +192,14 @@ fn text(context: &mut McContext<'_>, command: Command<'_>) -> Flow {
     Flow::Continue
 }
 
-/// One of the keys holds a list or a set: that is the whole reply, because a client that found its
-/// key missing would go and make it anew.
+/// One of the keys holds a list or a set, or there is no memory for what has to be told with its item: that is
+/// the whole reply, because a client that found its key missing would go and make it anew.
 #[cold]
-fn not_a_string(context: &mut McContext<'_>, start: Option<&Mark>) -> Flow {
+fn not_shown(context: &mut McContext<'_>, start: Option<&Mark>, sentence: &str) -> Flow {
     if let Some(start) = start {
         context.take_back(start);
     }
-    write::line(context.out, retrieve::NOT_A_STRING);
+    write::line(context.out, sentence);
     Flow::Continue
 }
 
@@ -210,8 +210,8 @@ fn text_other(context: &mut McContext<'_>, command: Command<'_>) -> Flow {
             let life = context.life(exptime);
             let start = context.mark();
             for key in keys {
-                if !touch::get_and_touch(context, key, cas, life) {
-                    return not_a_string(context, Some(&start));
+                if let Err(sentence) = touch::get_and_touch(context, key, cas, life) {
+                    return not_shown(context, Some(&start), sentence);
                 }
                 if context.out.len() > context.reply_bytes_max {
                     break;

@@ -32,20 +32,20 @@ enum Shown {
     Lent,
     /// As `Yes`, and the end of the retrieval with it.
     AndEnd,
-    /// It holds no string.
-    NoString,
+    /// Its item cannot be shown, for the reason that this sentence gives.
+    Not(&'static str),
 }
 
 /// `get` and `gets`: the items that there are, or the first of them, and the others are left over (see
-/// [`Client::left`](super::Client::left)). `start` is where the replies stand. False: one of the keys
-/// holds no string.
+/// [`Client::left`](super::Client::left)). `start` is where the replies stand. `Err`: what the client is told in
+/// place of all, because there is an item that cannot be shown.
 #[inline]
 pub(super) fn get_all(
     context: &mut McContext<'_>,
     keys: Words<'_>,
     cas: bool,
     start: &Mark,
-) -> bool {
+) -> Result<(), &'static str> {
     let before = std::mem::take(&mut context.client.left);
     let mut told = before.map_or(0, |left| left.told);
     let mut others = keys;
@@ -66,27 +66,31 @@ pub(super) fn get_all(
         let is_piece = match shown {
             Shown::Yes => context.is_piece_copied(start),
             Shown::Lent => context.is_piece_lent(start),
-            Shown::AndEnd => return true,
-            Shown::NoString => return false,
+            Shown::AndEnd => return Ok(()),
+            Shown::Not(sentence) => return Err(sentence),
         };
         if is_piece && context.is_worth_a_cut(start, others) {
             // A list among them is to be the whole reply: it is looked for before the first piece.
             if before.is_none() && !others.clone().all(|key| context.may_be_shown(key)) {
-                return false;
+                return Err(NOT_A_STRING);
             }
             context.client.left = Some(Left { bytes: others.rest().len(), cas, told });
-            return true;
+            return Ok(());
         }
         if context.out.len() > context.reply_bytes_max {
-            return true;
+            return Ok(());
         }
     }
     write::end(context.out);
-    true
+    Ok(())
 }
 
 /// The rest of a `get` whose first items have been sent. The line is that of its request.
-pub(super) fn get_rest(context: &mut McContext<'_>, line: &[u8], left: Left) -> bool {
+pub(super) fn get_rest(
+    context: &mut McContext<'_>,
+    line: &[u8],
+    left: Left,
+) -> Result<(), &'static str> {
     let start = context.mark();
     get_all(context, Words::new(left.of(line)), left.cas, &start)
 }
@@ -132,14 +136,16 @@ fn get_told(context: &mut McContext<'_>, key: &[u8], number: Number, others: Wor
         return Shown::Yes;
     };
     if found.kind != Kind::String {
-        return Shown::NoString;
+        return Shown::Not(NOT_A_STRING);
     }
     let may_pass = !context.copies()(&found) && number.is_there(&found);
     if may_pass && let Some((shown, _)) = lend(context, &name, number, others) {
         return shown;
     }
-    get_locked(context, key, number, found.unique == 0);
-    Shown::Yes
+    match get_locked(context, key, number, found.unique == 0) {
+        Err(_) => Shown::Not(NO_MEMORY),
+        Ok(_) => Shown::Yes,
+    }
 }
 
 /// Appends the item of a key, if there is one; `others` are to follow it.
@@ -162,7 +168,7 @@ fn get(context: &mut McContext<'_>, key: &[u8], number: Number, others: Words<'_
     match found {
         Some(found) if found.kind != Kind::String => {
             context.out.truncate(start);
-            return Shown::NoString;
+            return Shown::Not(NOT_A_STRING);
         }
         Some(found) if number.is_there(&found) => {
             write::block_end(context.out);
@@ -172,11 +178,12 @@ fn get(context: &mut McContext<'_>, key: &[u8], number: Number, others: Words<'_
         Some(found) => {
             context.out.truncate(start);
             match get_locked(context, key, number, true) {
-                true => {
+                Ok(true) => {
                     context.tally.add(Count::GetHit);
                     context.note_hit(key, &found);
                 }
-                false => context.miss(key, name.hash()),
+                Ok(false) => context.miss(key, name.hash()),
+                Err(_) => return Shown::Not(NO_MEMORY),
             }
         }
         None => context.miss(key, name.hash()),
@@ -246,11 +253,18 @@ impl McContext<'_> {
 
 /// Appends an item as it is under the lock of its shard. For `gets` its unique number is made, if it
 /// has none (it `is_bare`); without memory for that the item is not shown: a number that no `cas` could
-/// match would be a lie. False: there is none that could be shown.
+/// match would be a lie, and so would a miss. `Ok(false)`: there is no such string.
 #[cold]
-fn get_locked(context: &mut McContext<'_>, key: &[u8], number: Number, is_bare: bool) -> bool {
+fn get_locked(
+    context: &mut McContext<'_>,
+    key: &[u8],
+    number: Number,
+    is_bare: bool,
+) -> Result<bool, StoreError> {
     let name = context.session.engine().key(key);
-    for _ in 0..ROOM_TRIES {
+    let mut tries = 0;
+    loop {
+        tries += 1;
         if number == Number::Own && is_bare {
             let _ = context.make_room_to_rewrite(&name);
         }
@@ -258,17 +272,20 @@ fn get_locked(context: &mut McContext<'_>, key: &[u8], number: Number, is_bare: 
         // Redis clients may have made something else of it since.
         let found = guard.find(context.db, &name);
         if !found.is_some_and(|found| found.kind == Kind::String) {
-            return false;
+            return Ok(false);
         }
         let unique = if number == Number::Own { guard.unique(context.db, &name) } else { Ok(0) };
-        let Ok(unique) = unique else { continue };
-        let Some(found) = guard.find(context.db, &name) else { return false };
+        let unique = match unique {
+            Ok(unique) => unique,
+            Err(error) if tries == ROOM_TRIES => return Err(error),
+            Err(_) => continue,
+        };
+        let Some(found) = guard.find(context.db, &name) else { return Ok(false) };
         number.header(context.out, key, &Found { unique, ..found });
         guard.value(context.db, &name, context.out);
         write::block_end(context.out);
-        return true;
+        return Ok(true);
     }
-    false
 }
 
 impl McContext<'_> {

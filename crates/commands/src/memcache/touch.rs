@@ -4,21 +4,21 @@
 //! room is made before; a client is shown no item whose time to live could not be changed.
 
 use super::exptime::Life;
-use super::retrieve::NO_MEMORY;
+use super::retrieve::{NO_MEMORY, NOT_A_STRING};
 use super::unique::Number;
 use super::{Count, McContext};
 use crate::limits::ROOM_TRIES;
 use dolium_engine::{Event, Found, Kind};
 use dolium_protocol::memcache::write;
 
-/// Appends the item of a key, if there is one, and gives it a new time to live. False: the key
-/// holds no string.
+/// Appends the item of a key, if there is one, and gives it a new time to live. `Err`: there is one that cannot
+/// be shown, for the reason that the sentence gives.
 pub(super) fn get_and_touch(
     context: &mut McContext<'_>,
     key: &[u8],
     cas: bool,
     life: Life,
-) -> bool {
+) -> Result<(), &'static str> {
     let name = context.session.engine().key(key);
     let number = Number::new(context, cas);
     context.tally.add(Count::Touch);
@@ -26,8 +26,11 @@ pub(super) fn get_and_touch(
         let _ = context.make_room_to_rewrite(&name);
         let mut guard = context.session.write(context.db, &name, context.now);
         match guard.find(context.db, &name) {
-            None => break,
-            Some(found) if found.kind != Kind::String => return false,
+            None => {
+                context.tally.add(Count::TouchMiss);
+                return Ok(());
+            }
+            Some(found) if found.kind != Kind::String => return Err(NOT_A_STRING),
             Some(_) => {}
         }
         let unique = if number == Number::Own { guard.unique(context.db, &name) } else { Ok(0) };
@@ -43,13 +46,12 @@ pub(super) fn get_and_touch(
         };
         if renewed.is_ok() {
             context.tally.add(Count::TouchHit);
-            return true;
+            return Ok(());
         }
         // Not shown: a client that was shown the item would rely on its new time to live.
         context.out.truncate(start);
     }
-    context.tally.add(Count::TouchMiss);
-    true
+    Err(NO_MEMORY)
 }
 
 /// Gives an item a new time to live.

@@ -1,4 +1,4 @@
-//! The binary protocol's lookups where memory is full and nothing may go.
+//! Memcached's lookups where memory is full and nothing may go.
 
 #[allow(dead_code)]
 mod door;
@@ -27,10 +27,8 @@ fn ask(client: &mut Client, opcode: u8, extras: &[u8], unique: u64) -> (u16, u64
     (field(6..8) as u16, field(16..24), rest)
 }
 
-/// A GET makes the item's first unique number, which takes room for another copy. Where there was none it answered
-/// that there is no such key, and its client went to make anew what was there all the time.
-#[test]
-fn what_is_there_is_no_miss_where_memory_is_full() {
+/// A store that is full of values of so many letters, among them the first.
+fn full_house() -> (House, String) {
     let house = House::open(&["maxmemory 16mb", "maxmemory-policy noeviction"]);
     let mut writer = house.client_of(Door::Memcached);
     let value = "v".repeat(LEN);
@@ -44,6 +42,14 @@ fn what_is_there_is_no_miss_where_memory_is_full() {
         is_full |= said.starts_with(b"SERVER_ERROR");
     }
     assert!(is_full);
+    (house, value)
+}
+
+/// A GET makes the item's first unique number, which takes room for another copy. Where there was none it answered
+/// that there is no such key, and its client went to make anew what was there all the time.
+#[test]
+fn what_is_there_is_no_miss_where_memory_is_full() {
+    let (house, value) = full_house();
     let mut client = house.client_of(Door::Memcached);
     let (status, unique, item) = ask(&mut client, GET, b"", 0);
     assert_eq!((status, item.len()), (0, 4 + LEN));
@@ -55,4 +61,20 @@ fn what_is_there_is_no_miss_where_memory_is_full() {
     }
     let (status, _, item) = ask(&mut client, GET, b"", 0);
     assert_eq!((status, &item[4..]), (0, value.as_bytes()));
+}
+
+/// `gets` answered END, and so did `gat`, whose new time to live takes another copy as well: as if there were no
+/// such item.
+#[test]
+fn text_says_that_there_is_no_memory_for_what_it_has_to_tell_and_not_that_there_is_no_item() {
+    let (house, value) = full_house();
+    let mut client = house.client_of(Door::Memcached);
+    let no_memory = b"SERVER_ERROR out of memory storing object\r\n";
+    for line in ["gets 0", "gets none 0", "gat 100 0", "gats 100 0", "mg 0 c v"] {
+        client.send(format!("{line}\r\n").as_bytes());
+        assert_eq!(client.take(no_memory.len()), no_memory, "{line}");
+    }
+    client.send(b"get 0\r\ngets none\r\nmn\r\n");
+    let said = format!("VALUE 0 0 {LEN}\r\n{value}\r\nEND\r\nEND\r\nMN\r\n");
+    assert_eq!(client.take(said.len()), said.as_bytes());
 }
