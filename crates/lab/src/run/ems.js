@@ -29,13 +29,12 @@ const begun = process.hrtime.bigint();
 for (let n = Number(number); n < count; n += Number(of)) {
   const name = key(n);
   const expected = value(n);
+  let found = expected;
   const start = process.hrtime.bigint();
-  if (operation === 'read') {
-    if (memory.read(name) !== expected) { console.log('wrong value'); process.exit(1); }
-  } else {
-    memory.write(name, expected);
-  }
+  if (operation === 'read') found = memory.read(name);
+  else memory.write(name, expected);
   const took = Number(process.hrtime.bigint() - start) / 1e3;
+  if (found !== expected) { console.log('wrong value'); process.exit(1); }
   if (took < least) least = took;
   done += 1;
 }
