@@ -85,29 +85,33 @@ impl Producer {
         if bytes.is_empty() {
             return Ok(0);
         }
-        let mut rest = bytes;
-        let mut at = self.tail;
-        while !rest.is_empty() {
-            let place = at as usize & (self.plan.bytes - 1);
-            let word = words.word(self.plan.data + place / WORD);
-            let from = place % WORD;
-            let n = (WORD - from).min(rest.len());
-            let (piece, later) = rest.split_at(n);
-            let mut image = match n {
-                WORD => [0; WORD],
-                // The word is ours in part: the rest of it may be bytes that wait to be read, and
-                // is stored again as it was. Nobody but this side stores to the lane's bytes.
-                _ => word.load(Ordering::Relaxed).to_le_bytes(),
-            };
-            image[from..from + n].copy_from_slice(piece);
-            word.store(u64::from_le_bytes(image), Ordering::Relaxed);
-            rest = later;
-            at = at.wrapping_add(n as u64);
+        let lead = bytes.len().min(before_word(self.tail));
+        let (lead, rest) = bytes.split_at(lead);
+        let (whole, end) = rest.as_chunks::<WORD>();
+        let mut at = self.put_part(words, self.tail, lead);
+        for word in whole {
+            self.plan.word_of(words, at).store(u64::from_le_bytes(*word), Ordering::Relaxed);
+            at = at.wrapping_add(WORD as u64);
         }
+        at = self.put_part(words, at, end);
         self.tail = at;
         // Release: pairs with the Acquire load of `tail` in `Consumer::waiting`.
         words.word(self.plan.tail).store(at, Ordering::Release);
         Ok(bytes.len())
+    }
+
+    /// Writes less than a word, all of it in the word of `at`; says where that ends.
+    fn put_part(&self, words: &impl RingWords, at: u64, piece: &[u8]) -> u64 {
+        if !piece.is_empty() {
+            let word = self.plan.word_of(words, at);
+            // The rest of the word may be bytes that wait to be read, and is stored again as it was.
+            // Nobody but this side stores to the lane's bytes.
+            let mut image = word.load(Ordering::Relaxed).to_le_bytes();
+            let from = at as usize % WORD;
+            image[from..from + piece.len()].copy_from_slice(piece);
+            word.store(u64::from_le_bytes(image), Ordering::Relaxed);
+        }
+        at.wrapping_add(piece.len() as u64)
     }
 }
 
@@ -141,20 +145,37 @@ impl Consumer {
         if n == 0 {
             return Ok(0);
         }
-        let mut rest = &mut into[..n];
-        while !rest.is_empty() {
-            let place = self.head as usize & (self.plan.bytes - 1);
-            let image =
-                words.word(self.plan.data + place / WORD).load(Ordering::Relaxed).to_le_bytes();
-            let from = place % WORD;
-            let step = (WORD - from).min(rest.len());
-            let (piece, later) = rest.split_at_mut(step);
-            piece.copy_from_slice(&image[from..from + step]);
-            rest = later;
-            self.head = self.head.wrapping_add(step as u64);
+        let (lead, rest) = into[..n].split_at_mut(n.min(before_word(self.head)));
+        let (whole, end) = rest.as_chunks_mut::<WORD>();
+        let mut at = self.take_part(words, self.head, lead);
+        for word in whole {
+            *word = self.plan.word_of(words, at).load(Ordering::Relaxed).to_le_bytes();
+            at = at.wrapping_add(WORD as u64);
         }
+        self.head = self.take_part(words, at, end);
         // Release: pairs with the Acquire load of `head` in `Producer::space`.
         words.word(self.plan.head).store(self.head, Ordering::Release);
         Ok(n)
+    }
+
+    /// Reads less than a word, all of it of the word of `at`; says where that ends.
+    fn take_part(&self, words: &impl RingWords, at: u64, into: &mut [u8]) -> u64 {
+        if !into.is_empty() {
+            let image = self.plan.word_of(words, at).load(Ordering::Relaxed).to_le_bytes();
+            let from = at as usize % WORD;
+            into.copy_from_slice(&image[from..from + into.len()]);
+        }
+        at.wrapping_add(into.len() as u64)
+    }
+}
+
+/// How many bytes there are from a position to the next that begins a word.
+fn before_word(at: u64) -> usize {
+    at.wrapping_neg() as usize % WORD
+}
+
+impl LanePlan {
+    fn word_of<'w>(&self, words: &'w impl RingWords, at: u64) -> &'w AtomicU64 {
+        words.word(self.data + (at as usize & (self.bytes - 1)) / WORD)
     }
 }
