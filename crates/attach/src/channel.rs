@@ -4,11 +4,10 @@
 //! socket is shut then, so that the server gives back what it keeps for the ring.
 
 use crate::error::Error;
-use crate::limits::{BUFFER_KEPT, END_WAIT, RECEIVE_BYTES, SLEEP_MAX};
+use crate::limits::{BUFFER_KEPT, END_WAIT, LOOK_LONG, RECEIVE_BYTES, SLEEP_MAX};
 use crate::pairs::name_of_one_that_answers;
-use crate::patience::Patience;
 use crate::standing::Standing;
-use dolium_engine::ring::{RingEnd, RingMemory, RingPlan};
+use dolium_engine::ring::{Patience, RingEnd, RingMemory, RingPlan};
 use dolium_protocol::Parse;
 use dolium_protocol::resp::reply::{self, SkipState};
 use dolium_protocol::resp::{RespWriter, Value, Version};
@@ -27,6 +26,8 @@ pub struct Channel {
     server_pid: u64,
     end: RingEnd<RingMemory>,
     patience: Patience,
+    /// From which the times that it is told are counted.
+    began: Instant,
     request: Vec<u8>,
     input: Vec<u8>,
     pub(crate) standing: Standing,
@@ -55,11 +56,13 @@ impl Break {
 impl Channel {
     pub fn new(socket: Arc<UnixStream>, ring: OwnedFd, server_pid: u64) -> Result<Channel, Error> {
         let memory = RingMemory::open(ring).map_err(Error::Ring)?;
+        let cores = std::thread::available_parallelism().map_or(1, usize::from);
         Ok(Channel {
             socket,
             server_pid,
             end: RingEnd::client(memory, &RingPlan::STANDARD),
-            patience: Patience::new(std::thread::available_parallelism().map_or(1, usize::from)),
+            patience: Patience::new(cores, LOOK_LONG),
+            began: Instant::now(),
             request: Vec::new(),
             input: Vec::new(),
             standing: Standing::new(),
@@ -172,7 +175,7 @@ impl Channel {
                 self.ring_bell()?;
             }
             if pushed + pulled > 0 {
-                self.patience.found();
+                self.patience.found(self.began.elapsed());
             }
             if pulled > 0 {
                 self.take_replies(count, &mut state, &mut values)?;
@@ -186,7 +189,7 @@ impl Channel {
             if pushed + pulled > 0 {
                 continue;
             }
-            if !self.patience.look_on() {
+            if !self.patience.look_on(self.began.elapsed()) {
                 self.sleep(sent < self.request.len(), deadline)?;
             }
         }

@@ -30,7 +30,6 @@ mod error;
 pub mod limits;
 mod link;
 mod pairs;
-mod patience;
 mod socket;
 mod standing;
 mod statistics;

@@ -11,10 +11,6 @@ pub const HANG_UP_WAIT: Duration = Duration::from_secs(1);
 /// How long to look for a reply before sleeping, where such a look has found it of late: what a sleep
 /// and a wake take at both ends.
 pub const LOOK_LONG: Duration = Duration::from_micros(64);
-/// So much of that without a system call; then the core is offered to others between two looks.
-pub const SPIN: Duration = Duration::from_micros(3);
-/// Who was away from its core for longer shares it with others.
-pub const AWAY_LONG: Duration = Duration::from_micros(5);
 /// A sleeper looks again after this long even if no bell rang: a server that was killed between
 /// its reply and the bell delays, but cannot hang.
 pub const SLEEP_MAX: Duration = Duration::from_secs(1);

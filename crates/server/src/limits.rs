@@ -48,6 +48,11 @@ pub const BUSY_QUIET_TRIES: u32 = 8;
 /// Rounds in a row without an event, in which no busy connection was heard, after which all are: together
 /// they take some microseconds most often, as falling asleep and being woken does.
 pub const BUSY_IDLE_ROUNDS: u32 = 4;
+/// How long a thread that has nothing else to do looks into rings for the next request, where such a look has found
+/// it of late: a client that asks again at once takes a microsecond or two.
+pub const RING_LOOK: std::time::Duration = std::time::Duration::from_micros(20);
+/// Rounds without a request after which a ring's client has to ring again.
+pub const RING_QUIET_ROUNDS: u32 = 64;
 /// Turns in a row of a connection until it is not asked after any more: doubled, up to the second
 /// number, each time that it had fewer turns then than the third. (Three pay for the two changes of its
 /// descriptor and a receive for nothing.)

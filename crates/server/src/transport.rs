@@ -22,6 +22,12 @@ pub trait RingPort: Send {
     /// As `send`: how many bytes there was room for, `WouldBlock` if for none. After that it may take
     /// off what made the doorbell readable.
     fn send(&mut self, bytes: &[u8]) -> io::Result<usize>;
+    /// From now on the peer need not ring for what it puts in: who calls this asks `has_input`, until `end_looks`.
+    fn begin_looks(&mut self);
+    /// Something can be received, if only the end of a spoiled ring.
+    fn has_input(&self) -> bool;
+    /// From now on the peer rings again. True: something came before that, for which it will not ring.
+    fn end_looks(&mut self) -> bool;
 }
 
 pub enum Transport {
@@ -98,6 +104,15 @@ impl Transport {
             Transport::Socket(_) | Transport::Tls(_) => false,
             Transport::Ring(_) => true,
             Transport::Ahead(ahead) => ahead.sends_hear(),
+        }
+    }
+
+    /// The ring, if it is one that carries the bytes.
+    pub fn ring(&mut self) -> Option<&mut dyn RingPort> {
+        match self {
+            Transport::Socket(_) | Transport::Tls(_) => None,
+            Transport::Ring(ring) => Some(ring.as_mut()),
+            Transport::Ahead(ahead) => ahead.carrier_mut().ring(),
         }
     }
 

@@ -2,7 +2,8 @@
 //!
 //! The loop reads until a receive comes up short, and then waits for an event. So a receive that
 //! comes up short has told the client to ring for data, and a send that comes up short, to ring
-//! for space; until the client does (and takes the wish back in doing so) the wish stays.
+//! for space; until the client does (and takes the wish back in doing so) the wish stays. While the
+//! loop looks by itself (`reactor/rings.rs`) there is no wish for data.
 
 use crate::transport::RingPort;
 use dolium_engine::ring::{RingEnd, RingFault, RingMemory, RingPlan};
@@ -22,6 +23,8 @@ pub struct Port {
     end: RingEnd<RingMemory>,
     /// A send found no room, and none has come up whole since.
     is_blocked: bool,
+    /// The loop looks for data by itself.
+    is_looked_at: bool,
     is_gone: bool,
     /// The client's process, for the log.
     pid: i32,
@@ -37,7 +40,7 @@ impl Port {
         // The client has not got the ring yet: from its first request on it rings.
         let fresh = end.await_data(false);
         debug_assert_eq!(fresh, Ok(true));
-        Port { socket, end, is_blocked: false, is_gone: false, pid, count }
+        Port { socket, end, is_blocked: false, is_looked_at: false, is_gone: false, pid, count }
     }
 
     /// Takes the bells that have rung off the socket, all that it has room for, or notices its end.
@@ -94,20 +97,27 @@ impl Port {
     fn take_in(&mut self, into: &mut [u8]) -> io::Result<usize> {
         // Before any wish is made: behind one, the bell that it has rung may be among them. And each time:
         // of a client that rings more often than it has to, the one that counts would not fit any more.
-        self.hear();
-        if !self.is_blocked {
-            self.end.awake();
+        if !self.is_looked_at {
+            self.hear();
+            if !self.is_blocked {
+                self.end.awake();
+            }
         }
         let mut filled = 0;
         loop {
             filled += self.end.receive_into(&mut into[filled..]).map_err(fault)?;
-            if filled == into.len() || self.end.await_data(self.is_blocked).map_err(fault)? {
+            let is_whole = filled == into.len() || self.is_looked_at;
+            if is_whole || self.end.await_data(self.is_blocked).map_err(fault)? {
                 break;
             }
         }
         self.ring_bell();
         if filled > 0 {
             return Ok(filled);
+        }
+        if self.is_looked_at {
+            // It was an event that had the loop come here.
+            self.hear();
         }
         // Bells may stand on the socket before its end, and the end is announced but once.
         if self.is_gone || self.is_deserted() {
@@ -176,6 +186,25 @@ impl RingPort for Port {
         let sent = self.give_out(bytes);
         self.note_fault(sent)
     }
+
+    fn begin_looks(&mut self) {
+        self.is_looked_at = true;
+        // One for room stays, and is one for data as well.
+        if !self.is_blocked {
+            self.end.awake();
+        }
+    }
+
+    fn has_input(&self) -> bool {
+        self.end.waiting() != Ok(0)
+    }
+
+    fn end_looks(&mut self) -> bool {
+        self.is_looked_at = false;
+        // Before the wish is made, as in `take_in`.
+        self.hear();
+        self.is_gone || self.end.await_data(self.is_blocked) != Ok(true)
+    }
 }
 
 fn fault(fault: RingFault) -> io::Error {
@@ -183,83 +212,4 @@ fn fault(fault: RingFault) -> io::Error {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use rustix::event::epoll;
-    use rustix::net::{AddressFamily, SocketFlags, SocketType, socketpair};
-
-    /// The client of a reply of ten bytes more than the ring holds took what there was and rang for
-    /// having made room; the last ten bytes went out before the loop had heard the bell. Taking it off
-    /// the socket then left a server that slept with no wish for data: the client's next request
-    /// rang no bell, and both waited for ever.
-    #[test]
-    fn a_bell_that_rang_for_room_still_has_the_loop_look_for_data() {
-        let (family, kind) = (AddressFamily::UNIX, SocketType::STREAM);
-        let (ours, theirs) = socketpair(family, kind, SocketFlags::empty(), None).unwrap();
-        let (memory, shared) = RingMemory::create().unwrap();
-        let mut port = Port::new(ours, memory, 1, Arc::default());
-        let mut client = RingEnd::client(RingMemory::open(shared).unwrap(), &RingPlan::STANDARD);
-        let reply = vec![b'r'; dolium_engine::ring::REPLY_BYTES + 10];
-        let sent = port.send(&reply).unwrap();
-        assert_eq!(sent, dolium_engine::ring::REPLY_BYTES);
-        let mut got = Vec::new();
-        // Many bells, all but one of which are to be taken off.
-        for _ in 0..100 {
-            rustix::net::send(&theirs, &[1], SendFlags::empty()).unwrap();
-        }
-        assert_eq!(client.receive(&mut got, usize::MAX).unwrap(), sent);
-        assert!(client.bell_needed(), "the server waits for room");
-        rustix::net::send(&theirs, &[1], SendFlags::empty()).unwrap();
-        assert_eq!(port.send(&reply[sent..]).unwrap(), 10);
-        client.send(b"PING").unwrap();
-        let mut bells = [0; 200];
-        let (_, rung) =
-            rustix::net::recv(port.doorbell(), &mut bells, RecvFlags::DONTWAIT).unwrap_or_default();
-        assert!(client.bell_needed() || rung == 1, "{rung} bells");
-    }
-
-    /// A version that took bells off where a receive had found nothing, behind its wish for data, took off that
-    /// of the next bytes: an event without a byte on the socket is none, and both sides slept.
-    #[test]
-    fn no_bell_is_taken_off_behind_the_wish_that_it_rang_for() {
-        const BYTES: usize = 4 << 20;
-        let (family, kind) = (AddressFamily::UNIX, SocketType::STREAM);
-        let (ours, theirs) = socketpair(family, kind, SocketFlags::empty(), None).unwrap();
-        let (memory, shared) = RingMemory::create().unwrap();
-        let mut port = Port::new(ours, memory, 1, Arc::default());
-        let epoll = epoll::create(epoll::CreateFlags::CLOEXEC).unwrap();
-        let flags = epoll::EventFlags::IN | epoll::EventFlags::ET;
-        epoll::add(&epoll, port.doorbell(), epoll::EventData::new_u64(0), flags).unwrap();
-        let client = std::thread::spawn(move || {
-            let mut client =
-                RingEnd::client(RingMemory::open(shared).unwrap(), &RingPlan::STANDARD);
-            let mut sent = 0;
-            while sent < BYTES {
-                sent += client.send(&[b'v'; 100][..100.min(BYTES - sent)]).unwrap();
-                if client.bell_needed() {
-                    // As the public crate: a full socket holds bells enough.
-                    let _ = rustix::net::send(&theirs, &[1], SendFlags::DONTWAIT);
-                }
-            }
-            theirs
-        });
-        let (mut taken, mut into) = (0, vec![0; 32 << 10]);
-        while taken < BYTES {
-            let mut events = Vec::with_capacity(1);
-            let moment = Timespec { tv_sec: 10, tv_nsec: 0 };
-            let spare = rustix::buffer::spare_capacity(&mut events);
-            let told = epoll::wait(&epoll, spare, Some(&moment)).unwrap();
-            assert_eq!(told, 1, "not told of the next bytes behind {taken}");
-            loop {
-                match port.receive(&mut into) {
-                    Ok(n) => taken += n,
-                    Err(error) => {
-                        assert_eq!(error.kind(), io::ErrorKind::WouldBlock);
-                        break;
-                    }
-                }
-            }
-        }
-        drop(client.join());
-    }
-}
+mod tests;

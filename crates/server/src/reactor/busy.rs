@@ -51,9 +51,13 @@ pub struct Habit {
 impl Habit {
     /// Of a new connection, whose descriptor tells of room from the beginning unless it would all the time.
     pub fn of(transport: &Transport, watches_room: bool) -> Habit {
-        // A ring's bell and TLS' records say more than whether there are bytes.
-        let is_plain = matches!(transport, Transport::Socket(_));
-        let patience = if is_plain { BUSY_STREAK } else { u32::MAX };
+        // TLS' records say more than whether there are bytes.
+        let patience = match transport {
+            Transport::Socket(_) => BUSY_STREAK,
+            // Looked into from its first request on, which is nothing that the system is asked for (`rings.rs`).
+            Transport::Ring(_) => 0,
+            _ => u32::MAX,
+        };
         // The client of a Unix socket is woken for each reply that finds it asleep, and sleeps the more
         // often the sooner each comes.
         let quiet_most = if watches_room { BUSY_QUIET_TRIES } else { 1 };
@@ -69,6 +73,16 @@ impl Habit {
         let longer = (self.streak + 1).min(BUSY_STREAK_MAX);
         self.streak = if self.is_busy || is_soon && rounds.is_crowded { longer } else { 1 };
         self.streak >= self.patience && !self.is_busy
+    }
+
+    pub(super) fn is_busy(&self) -> bool {
+        self.is_busy
+    }
+
+    /// Of a ring: it is looked into from now on, or no longer.
+    pub(super) fn set_looked_into(&mut self, is_so: bool) {
+        self.is_busy = is_so;
+        self.streak = 0;
     }
 
     /// It leaves. Who has not stayed for long has to show more the next time.
@@ -285,6 +299,10 @@ impl Reactor {
         let mut joining = std::mem::take(&mut self.rounds.joining);
         for token in joining.drain(..) {
             let Some(connection) = self.slab.get(token) else { continue };
+            if connection.transport.ring().is_some() {
+                self.begin_looks(token);
+                continue;
+            }
             let is_apt = connection.was_heard(round) && connection.may_be_busy();
             if connection.habit.is_busy || !is_apt {
                 continue;

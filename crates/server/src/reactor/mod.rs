@@ -9,7 +9,7 @@
 //!              -> mail that waits for the turns, and what of it has been taken meanwhile (`mailbox.rs`)
 //! ```
 //! A short read means that there is no more, so no read is spent on finding nothing, but for busy connections that
-//! have fallen silent (`busy.rs`). A read that filled its room puts the connection
+//! have fallen silent (`busy.rs`). Rings of local processes are looked into before epoll_wait (`rings.rs`). A read that filled its room puts the connection
 //! on the ready list, behind the others; and so does an event of one whose last turn was long.
 
 mod accept;
@@ -26,6 +26,7 @@ mod ready;
 mod receive;
 mod replies;
 mod request;
+mod rings;
 mod rows;
 mod sample;
 mod settle;
@@ -80,6 +81,8 @@ pub struct Reactor {
     ready: VecDeque<Token>,
     /// Which have turns without an event.
     rounds: busy::Rounds,
+    /// Rings that are looked into without an event.
+    rings: rings::Rings,
     /// Bytes of output sent that the peer had had no room for.
     resumed: u64,
     /// Connections to be closed when nothing borrows them.
@@ -172,6 +175,7 @@ impl Reactor {
             slab: Slab::default(),
             ready: VecDeque::new(),
             rounds: busy::Rounds::default(),
+            rings: rings::Rings::new(),
             resumed: 0,
             doomed: Vec::new(),
             lingering: linger::Lingering::default(),
@@ -223,6 +227,7 @@ impl Reactor {
         let nothing = epoll::Event { flags: EventFlags::empty(), data: EventData::new_u64(0) };
         let mut events = [nothing; EVENTS_PER_WAIT];
         while !self.is_finished() {
+            self.look_into_rings();
             let wait = self.wait_ms().map(|ms| Timespec {
                 tv_sec: (ms / 1000) as i64,
                 tv_nsec: ((ms % 1000) * 1_000_000) as i64,

@@ -1,7 +1,7 @@
-//! How long to look for a reply before sleeping.
+//! How long to look into a ring before sleeping: a client for its reply, a server for the next request.
 //!
-//! A sleep and a wake take tens of microseconds, at both ends; a server that is awake and alone on its
-//! core answers in less. But where it needs the very core that the client looks on, or other processes
+//! A sleep and a wake take tens of microseconds, at both ends; who is awake and alone on its
+//! core answers in less. But where the other side needs the very core that this one looks on, or other processes
 //! do, looking only keeps them from their work. So a long look is tried; after a moment it offers the core
 //! to others each time it looks. Where it finds nothing, or others took the core, it is tried less often.
 //!
@@ -12,16 +12,22 @@
 //!   short look  once, then sleep
 //! ```
 
-use crate::limits::{AWAY_LONG, LOOK_LONG, SPIN};
-use std::time::{Duration, Instant};
+use std::time::Duration;
+
+/// So much of a look without a system call; then the core is offered to others between two.
+const SPIN: Duration = Duration::from_micros(3);
+/// Who was away from its core for longer shares it with others.
+const AWAY_LONG: Duration = Duration::from_micros(5);
 
 /// After that many long looks in vain it does not become rarer.
 const FAILURES_MAX: u32 = 8;
 
 #[derive(Debug)]
 pub struct Patience {
-    /// More than one core: on a single one the server needs the client's.
+    /// More than one core: on a single one the other side needs this one's.
     spins: bool,
+    /// How long a long look is.
+    long: Duration,
     /// Long looks in a row that were in vain.
     failures: u32,
     /// Short looks until the next long one.
@@ -30,41 +36,40 @@ pub struct Patience {
     look: Option<Look>,
 }
 
+/// Times are those of the caller's clock, from whatever moment on.
 #[derive(Debug)]
 struct Look {
-    began: Instant,
+    began: Duration,
     /// When this process was last seen to have its core.
-    seen: Instant,
+    seen: Duration,
     /// Another had the core meanwhile.
     is_crowded: bool,
 }
 
 impl Look {
-    fn note_now(&mut self) -> Duration {
-        let now = Instant::now();
-        self.is_crowded |= now - self.seen > AWAY_LONG;
+    /// How long it goes on.
+    fn note_now(&mut self, now: Duration) -> Duration {
+        self.is_crowded |= now.saturating_sub(self.seen) > AWAY_LONG;
         self.seen = now;
-        now - self.began
+        now.saturating_sub(self.began)
     }
 }
 
 impl Patience {
-    pub fn new(cores: usize) -> Patience {
-        Patience { spins: cores > 1, failures: 0, short: 0, look: None }
+    /// With so many cores; `long`: what a sleep and a wake take.
+    pub fn new(cores: usize, long: Duration) -> Patience {
+        Patience { spins: cores > 1, long, failures: 0, short: 0, look: None }
     }
 
     /// Nothing has come yet: waits for a moment. False: long enough, sleep.
-    pub fn look_on(&mut self) -> bool {
+    pub fn look_on(&mut self, now: Duration) -> bool {
         if !self.is_long() {
             self.note(false);
             return false;
         }
-        let look = self.look.get_or_insert_with(|| {
-            let now = Instant::now();
-            Look { began: now, seen: now, is_crowded: false }
-        });
-        let looked = look.note_now();
-        if look.is_crowded || looked >= LOOK_LONG {
+        let look = self.look.get_or_insert(Look { began: now, seen: now, is_crowded: false });
+        let looked = look.note_now(now);
+        if look.is_crowded || looked >= self.long {
             self.look = None;
             self.note(false);
             return false;
@@ -78,11 +83,16 @@ impl Patience {
     }
 
     /// What was looked for has come, if anything was.
-    pub fn found(&mut self) {
+    pub fn found(&mut self, now: Duration) {
         if let Some(mut look) = self.look.take() {
-            look.note_now();
+            look.note_now(now);
             self.note(!look.is_crowded);
         }
+    }
+
+    /// There is something else to do: the look that goes on was neither for nothing nor in vain.
+    pub fn leave(&mut self) {
+        self.look = None;
     }
 
     fn is_long(&self) -> bool {
@@ -106,6 +116,9 @@ impl Patience {
 mod tests {
     use super::*;
 
+    const LONG: Duration = Duration::from_micros(64);
+    const AT: Duration = Duration::from_secs(1);
+
     /// What so many looks were: `.` short ones, `L` long ones that end as is said.
     fn looks(patience: &mut Patience, looks: usize, found: bool) -> String {
         let mut kinds = String::new();
@@ -122,12 +135,12 @@ mod tests {
 
     #[test]
     fn what_is_found_is_looked_for_long() {
-        assert_eq!(long(&looks(&mut Patience::new(2), 1000, true)), 1000);
+        assert_eq!(long(&looks(&mut Patience::new(2, LONG), 1000, true)), 1000);
     }
 
     #[test]
     fn what_is_not_found_is_looked_for_long_ever_more_seldom() {
-        let mut patience = Patience::new(2);
+        let mut patience = Patience::new(2, LONG);
         assert_eq!(looks(&mut patience, 8 + 16 + 1, false), "L.......L...............L");
         looks(&mut patience, 31 + 64 + 128 + 256 + 512 + 1024, false);
         assert_eq!(long(&looks(&mut patience, 10 * 1024, false)), 10);
@@ -135,7 +148,7 @@ mod tests {
 
     #[test]
     fn one_long_look_that_finds_something_brings_them_all_back() {
-        let mut patience = Patience::new(2);
+        let mut patience = Patience::new(2, LONG);
         looks(&mut patience, 10_000, false);
         looks(&mut patience, 1024, true);
         assert_eq!(long(&looks(&mut patience, 100, true)), 100);
@@ -143,26 +156,23 @@ mod tests {
 
     #[test]
     fn nobody_looks_on_a_single_core() {
-        let mut patience = Patience::new(1);
-        assert!(!patience.look_on());
-        assert!(!patience.look_on());
+        let mut patience = Patience::new(1, LONG);
+        assert!(!patience.look_on(AT));
+        assert!(!patience.look_on(AT));
     }
 
     /// Two processes that were always answered in time looked on and on by turns, and the others had
     /// the cores when the system took them away, milliseconds later.
     #[test]
     fn who_shares_its_core_sleeps_even_where_its_looks_find_something() {
-        let mut patience = Patience::new(2);
-        assert!(patience.look_on());
-        let look = patience.look.as_mut().unwrap();
-        look.seen -= 2 * AWAY_LONG;
-        patience.found();
+        let mut patience = Patience::new(2, LONG);
+        assert!(patience.look_on(AT));
+        patience.found(AT + 2 * AWAY_LONG);
         assert_eq!(looks(&mut patience, 8, false), ".......L");
         // Seen while it looks, too: it does not look on.
-        let mut patience = Patience::new(2);
-        assert!(patience.look_on());
-        patience.look.as_mut().unwrap().seen -= 2 * AWAY_LONG;
-        assert!(!patience.look_on());
+        let mut patience = Patience::new(2, LONG);
+        assert!(patience.look_on(AT));
+        assert!(!patience.look_on(AT + 2 * AWAY_LONG));
         assert!(!patience.is_long());
     }
 }
