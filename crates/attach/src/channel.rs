@@ -7,7 +7,7 @@ use crate::error::Error;
 use crate::limits::{BUFFER_KEPT, END_WAIT, LOOK_LONG, RECEIVE_BYTES, SLEEP_MAX};
 use crate::pairs::name_of_one_that_answers;
 use crate::standing::Standing;
-use dolium_engine::ring::{Patience, RingEnd, RingMemory, RingPlan};
+use dolium_engine::ring::{Patience, RingEnd, RingMemory, RingPlan, has_several_cores};
 use dolium_protocol::Parse;
 use dolium_protocol::resp::reply::{self, SkipState};
 use dolium_protocol::resp::{RespWriter, Value, Version};
@@ -56,12 +56,11 @@ impl Break {
 impl Channel {
     pub fn new(socket: Arc<UnixStream>, ring: OwnedFd, server_pid: u64) -> Result<Channel, Error> {
         let memory = RingMemory::open(ring).map_err(Error::Ring)?;
-        let cores = std::thread::available_parallelism().map_or(1, usize::from);
         Ok(Channel {
             socket,
             server_pid,
             end: RingEnd::client(memory, &RingPlan::STANDARD),
-            patience: Patience::new(cores, LOOK_LONG),
+            patience: Patience::new(has_several_cores(), LOOK_LONG),
             began: Instant::now(),
             request: Vec::new(),
             input: Vec::new(),
@@ -175,7 +174,7 @@ impl Channel {
                 self.ring_bell()?;
             }
             if pushed + pulled > 0 {
-                self.patience.found(self.began.elapsed());
+                self.patience.found(|| self.began.elapsed());
             }
             if pulled > 0 {
                 self.take_replies(count, &mut state, &mut values)?;

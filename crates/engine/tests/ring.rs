@@ -1,7 +1,8 @@
 //! The ring between two threads over its real memory file, and against a hostile peer.
 #![cfg(not(miri))]
 
-use dolium_engine::ring::{REPLY_BYTES, REQUEST_BYTES, RingEnd, RingMemory, RingPlan, RingWords};
+use dolium_engine::ring::{REPLY_BYTES, REQUEST_BYTES, has_several_cores};
+use dolium_engine::ring::{RingEnd, RingMemory, RingPlan, RingWords};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
@@ -125,4 +126,20 @@ fn a_wrong_file_is_refused_with_a_sentence() {
     let fd = rustix::fs::memfd_create("not-a-ring", rustix::fs::MemfdFlags::CLOEXEC).unwrap();
     rustix::fs::ftruncate(&fd, bytes).unwrap();
     assert!(RingMemory::open(fd).unwrap_err().to_string().contains("layout"));
+}
+
+/// A server and its client that were kept on a core each never looked for one another: each took the core that it was
+/// kept on for the machine's only one.
+#[test]
+fn who_is_kept_on_one_core_still_knows_of_the_others() {
+    let has_several = has_several_cores();
+    let kept = std::thread::spawn(|| {
+        let all = rustix::thread::sched_getaffinity(None).unwrap();
+        let first = (0..).find(|core| all.is_set(*core)).unwrap();
+        let mut one = rustix::thread::CpuSet::new();
+        one.set(first);
+        rustix::thread::sched_setaffinity(None, &one).unwrap();
+        has_several_cores()
+    });
+    assert_eq!(kept.join().unwrap(), has_several);
 }

@@ -11,6 +11,8 @@
 //! to look before that, `memory` is the file, `hello` the words by which a client gets it. The server believes nothing that it
 //! reads in a ring.
 
+#[cfg(not(miri))]
+mod cores;
 mod end;
 pub mod hello;
 mod lane;
@@ -19,6 +21,8 @@ mod layout;
 mod memory;
 mod patience;
 
+#[cfg(not(miri))]
+pub use cores::has_several_cores;
 pub use end::RingEnd;
 pub use lane::{RingFault, RingWords};
 pub use layout::{REPLY_BYTES, REQUEST_BYTES, RingPlan};

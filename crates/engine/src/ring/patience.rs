@@ -56,9 +56,9 @@ impl Look {
 }
 
 impl Patience {
-    /// With so many cores; `long`: what a sleep and a wake take.
-    pub fn new(cores: usize, long: Duration) -> Patience {
-        Patience { spins: cores > 1, long, failures: 0, short: 0, look: None }
+    /// `spins`: the other end can run meanwhile (`has_several_cores`). `long`: what a sleep and a wake take.
+    pub fn new(spins: bool, long: Duration) -> Patience {
+        Patience { spins, long, failures: 0, short: 0, look: None }
     }
 
     /// Nothing has come yet: waits for a moment. False: long enough, sleep.
@@ -83,9 +83,9 @@ impl Patience {
     }
 
     /// What was looked for has come, if anything was.
-    pub fn found(&mut self, now: Duration) {
+    pub fn found(&mut self, now: impl FnOnce() -> Duration) {
         if let Some(mut look) = self.look.take() {
-            look.note_now(now);
+            look.note_now(now());
             self.note(!look.is_crowded);
         }
     }
@@ -135,12 +135,12 @@ mod tests {
 
     #[test]
     fn what_is_found_is_looked_for_long() {
-        assert_eq!(long(&looks(&mut Patience::new(2, LONG), 1000, true)), 1000);
+        assert_eq!(long(&looks(&mut Patience::new(true, LONG), 1000, true)), 1000);
     }
 
     #[test]
     fn what_is_not_found_is_looked_for_long_ever_more_seldom() {
-        let mut patience = Patience::new(2, LONG);
+        let mut patience = Patience::new(true, LONG);
         assert_eq!(looks(&mut patience, 8 + 16 + 1, false), "L.......L...............L");
         looks(&mut patience, 31 + 64 + 128 + 256 + 512 + 1024, false);
         assert_eq!(long(&looks(&mut patience, 10 * 1024, false)), 10);
@@ -148,7 +148,7 @@ mod tests {
 
     #[test]
     fn one_long_look_that_finds_something_brings_them_all_back() {
-        let mut patience = Patience::new(2, LONG);
+        let mut patience = Patience::new(true, LONG);
         looks(&mut patience, 10_000, false);
         looks(&mut patience, 1024, true);
         assert_eq!(long(&looks(&mut patience, 100, true)), 100);
@@ -156,7 +156,7 @@ mod tests {
 
     #[test]
     fn nobody_looks_on_a_single_core() {
-        let mut patience = Patience::new(1, LONG);
+        let mut patience = Patience::new(false, LONG);
         assert!(!patience.look_on(AT));
         assert!(!patience.look_on(AT));
     }
@@ -165,12 +165,12 @@ mod tests {
     /// the cores when the system took them away, milliseconds later.
     #[test]
     fn who_shares_its_core_sleeps_even_where_its_looks_find_something() {
-        let mut patience = Patience::new(2, LONG);
+        let mut patience = Patience::new(true, LONG);
         assert!(patience.look_on(AT));
-        patience.found(AT + 2 * AWAY_LONG);
+        patience.found(|| AT + 2 * AWAY_LONG);
         assert_eq!(looks(&mut patience, 8, false), ".......L");
         // Seen while it looks, too: it does not look on.
-        let mut patience = Patience::new(2, LONG);
+        let mut patience = Patience::new(true, LONG);
         assert!(patience.look_on(AT));
         assert!(!patience.look_on(AT + 2 * AWAY_LONG));
         assert!(!patience.is_long());

@@ -19,8 +19,7 @@ use super::Reactor;
 use crate::clients::Token;
 use crate::connection::Hold;
 use crate::limits::{RING_LOOK, RING_QUIET_ROUNDS};
-use crate::process;
-use dolium_engine::ring::Patience;
+use dolium_engine::ring::{Patience, has_several_cores};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use std::time::Instant;
 
@@ -47,7 +46,7 @@ enum Found {
 
 impl Rings {
     pub fn new() -> Rings {
-        let patience = Patience::new(process::cores().len(), RING_LOOK);
+        let patience = Patience::new(has_several_cores(), RING_LOOK);
         Rings { looked: Vec::new(), patience, began: Instant::now() }
     }
 }
@@ -75,15 +74,16 @@ impl Reactor {
     }
 
     fn look_for_requests(&mut self) {
+        let began = self.rings.began;
         let mut is_first = true;
         loop {
             let found = self.look_once(is_first);
             if found || self.wait_ms() == Some(0) {
-                self.rings.patience.found(self.rings.began.elapsed());
+                self.rings.patience.found(|| began.elapsed());
                 return;
             }
             is_first = false;
-            if !self.rings.patience.look_on(self.rings.began.elapsed()) {
+            if !self.rings.patience.look_on(began.elapsed()) {
                 self.end_all_looks();
                 return;
             }
