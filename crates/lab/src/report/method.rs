@@ -2,12 +2,17 @@
 //! runs of several days must not be read as if they were one.
 
 use crate::experiment::Kind;
+use crate::experiment::sweep::Axis;
 use crate::run::choice::is_program;
 use crate::run::results::Results;
 use crate::workload::Mix;
 
 /// Since this day an open loop asks by io_uring (decision 136).
 const OPEN_BY_RING: &str = "2026-11-24";
+/// Since this minute clients check a value eight characters at a time (decision 169).
+const CHECKED_BY_WORDS: &str = "2026-11-27 18:45";
+/// Of values from here on, the check was a good part of what a client did.
+const LONG_VALUE: f64 = 1000.0;
 /// Figures that are made of latencies.
 const WAITS: [&str; 5] = ["mean", "p50", "p90", "p99", "p999"];
 
@@ -26,6 +31,13 @@ pub fn words(results: &Results) -> String {
     }
     if is_open && results.began.as_str() < OPEN_BY_RING {
         said.push("an open loop by epoll".into());
+    }
+    let value = std::iter::once(experiment.workload.value.sizes().mean());
+    let swept = points.iter().flat_map(|point| &point.settings);
+    let swept = swept.filter(|(axis, _)| axis == Axis::Value.name());
+    let is_long = value.chain(swept.filter_map(|(_, size)| size.number())).any(|n| n >= LONG_VALUE);
+    if is_long && experiment.kind == Kind::Load && results.began.as_str() < CHECKED_BY_WORDS {
+        said.push("values checked by single characters".into());
     }
     if *method == 0 {
         if closed && WAITS.contains(&experiment.figure.as_str()) {
@@ -72,8 +84,8 @@ mod tests {
         assert_eq!(told("pavlik16-fig1", 1, true), "2026-11-21");
         assert_eq!(
             told("ycsb-d", 0, false),
-            "2026-11-21, whole visits in place of turns, inserts overwrote from the second \
-             repetition on"
+            "2026-11-21, whole visits in place of turns, values checked by single characters, \
+             inserts overwrote from the second repetition on"
         );
         assert_eq!(
             told("pavlik16-fig2", 0, true),
