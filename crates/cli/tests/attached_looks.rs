@@ -7,6 +7,7 @@ mod served;
 
 use dolium_attach::{Socket, Store, Value};
 use served::Served;
+use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 const CLIENTS: u64 = 4;
@@ -73,4 +74,47 @@ fn no_request_is_left_in_a_ring_whatever_the_pause_before_it() {
     let store = served.attach();
     assert_eq!(store.get(b"asked").unwrap(), Some(asked.to_string().into_bytes()));
     assert!(asked > 1_000 && heard > 100, "{asked} requests through rings, {heard} over a socket");
+}
+
+/// A thread that was told of an event while it looked went to it without having told its clients to ring. By then
+/// the event could be gone: a datagram that another thread had taken, or a look that a signal had interrupted, which
+/// counts as one. So it slept, and the next request lay in its ring until the server's tick, for up to a second. Here
+/// strace tells the thread that each of its looks was interrupted.
+#[test]
+fn a_thread_does_not_sleep_where_the_event_that_ended_its_look_is_gone() {
+    const REQUESTS: u32 = 20;
+    let served = Served::start(&["--threads", "1"]);
+    let store = served.attach().with_time_limit(Some(LIMIT));
+    let tasks = format!("/proc/{}/task", served.child.id());
+    let named = |name: &str| {
+        let mut tasks = std::fs::read_dir(&tasks).unwrap().map(|task| task.unwrap().path());
+        tasks.find(|task| std::fs::read_to_string(task.join("comm")).unwrap().trim() == name)
+    };
+    let thread = named("dolium-0").expect("the thread that serves");
+    let seen = served.folder.join("strace");
+    let mut strace = Command::new("strace")
+        .args(["-e", "trace=poll,ppoll", "-e", "inject=poll,ppoll:error=EINTR", "-o"])
+        .arg(&seen)
+        .args(["-p", thread.file_name().unwrap().to_str().unwrap()])
+        .stderr(Stdio::null())
+        .spawn()
+        .expect("strace is installed (cargo xtask test does that)");
+    let begun = Instant::now();
+    while std::fs::read_to_string(thread.join("status")).unwrap().contains("TracerPid:\t0\n") {
+        assert!(begun.elapsed() < LIMIT, "strace does not begin");
+        std::thread::sleep(Duration::from_millis(1));
+    }
+    let begun = Instant::now();
+    for _ in 0..REQUESTS {
+        assert!(matches!(store.execute(&[b"INCR", b"asked"]).unwrap(), Value::Int(_)));
+        std::thread::sleep(Duration::from_millis(2));
+    }
+    let took = begun.elapsed();
+    strace.kill().unwrap();
+    strace.wait().unwrap();
+    assert!(took < Duration::from_secs(u64::from(REQUESTS) / 4), "they waited for ticks: {took:?}");
+    let seen = std::fs::read_to_string(seen).unwrap();
+    // With a single core it does not look.
+    let cores = std::thread::available_parallelism().map_or(1, usize::from);
+    assert!(cores == 1 || seen.contains("EINTR"), "it looked: {seen}");
 }

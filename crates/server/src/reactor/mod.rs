@@ -228,7 +228,8 @@ impl Reactor {
         let mut events = [nothing; EVENTS_PER_WAIT];
         while !self.is_finished() {
             self.look_into_rings();
-            let wait = self.wait_ms().map(|ms| Timespec {
+            let wait_ms = if self.rings.are_looked_into() { Some(0) } else { self.wait_ms() };
+            let wait = wait_ms.map(|ms| Timespec {
                 tv_sec: (ms / 1000) as i64,
                 tv_nsec: ((ms % 1000) * 1_000_000) as i64,
             });

@@ -13,7 +13,9 @@
 //! its core to others while it looks, and turns to sockets as soon as one of them has an event.
 //!
 //! The danger is a ring that nobody looks into and whose client does not ring. So whoever is not on the
-//! list has been asked `end_looks`, which makes the wish for a bell and says what came before it.
+//! list has been asked `end_looks`, which makes the wish for a bell and says what came before it. And a thread does
+//! not sleep while one is on it, whatever it has stopped looking for: an event that was there may be gone by the time
+//! that it asks for it, as a datagram is that another thread has taken.
 
 use super::Reactor;
 use crate::clients::Token;
@@ -49,6 +51,11 @@ impl Rings {
         let patience = Patience::new(has_several_cores(), RING_LOOK);
         Rings { looked: Vec::new(), patience, began: Instant::now() }
     }
+
+    /// There is one whose client does not ring: the thread is not to sleep.
+    pub fn are_looked_into(&self) -> bool {
+        !self.looked.is_empty()
+    }
 }
 
 impl Reactor {
@@ -68,7 +75,7 @@ impl Reactor {
     /// is nothing else to do, it looks on for a moment.
     #[inline]
     pub(super) fn look_into_rings(&mut self) {
-        if !self.rings.looked.is_empty() {
+        if self.rings.are_looked_into() {
             self.look_for_requests();
         }
     }
@@ -154,7 +161,8 @@ impl Reactor {
         }
     }
 
-    /// A socket, or another thread, has something for this one. The events stay where they are.
+    /// A socket, or another thread, has something for this one, or had: the events stay where they are, and
+    /// another thread may take what one of them tells of.
     fn has_events(&self) -> bool {
         let mut fds = [PollFd::new(&self.epoll, PollFlags::IN)];
         poll(&mut fds, Some(&Timespec { tv_sec: 0, tv_nsec: 0 })) != Ok(0)
