@@ -8,8 +8,8 @@
 //! ```
 //! A local process that asks one request after the other has the next one ready some microseconds after a reply.
 //! To ring for it, and to be woken by that, takes both sides several system calls and ten times as long. So a thread
-//! that has nothing else to do looks for a moment, as its client does meanwhile for the reply; then neither asks
-//! the system for anything. It looks as long as that has paid of late (`Patience` in the engine's `ring`), offers
+//! that has nothing else to do looks for a moment, as its client does meanwhile for the reply; then neither
+//! has to be woken. It looks as long as that has paid of late (`Patience` in the engine's `ring`), offers
 //! its core to others while it looks, and turns to sockets as soon as one of them has an event.
 //!
 //! The danger is a ring that nobody looks into and whose client does not ring. So whoever is not on the
