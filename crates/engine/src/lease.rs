@@ -1,7 +1,7 @@
 //! Strings that are read where they lie, without a lock.
 //!
-//! A large value is worth showing to a socket instead of copying it first. The store never changes
-//! the bytes of a string in place: a write puts another block into the index and frees the old one.
+//! A large value is worth showing to a socket instead of copying it first. A write puts another block
+//! into the index and frees the old one, or changes a part of one that is not leased (`guard/part.rs`).
 //! So it is enough that a leased block is not freed before its lease ends.
 //!
 //! ```text
@@ -112,13 +112,18 @@ impl Leases {
         self.waiting.store(list.len() as u64, Relaxed);
     }
 
-    /// Whether the block is leased: then it is freed later.
-    fn keep(&self, reference: u32, bytes: usize) -> bool {
+    /// Whether the block is leased, or about to be: asked while no read of its shard can succeed.
+    pub(crate) fn is_named(&self, reference: u32) -> bool {
         #[cfg(shuttle)]
         if crate::sync::modelled::is_left_out(crate::sync::modelled::Fault::Leased) {
             return false;
         }
-        let is_named = self.hazards.is_named(reference);
+        self.hazards.is_named(reference)
+    }
+
+    /// Whether the block is leased: then it is freed later.
+    fn keep(&self, reference: u32, bytes: usize) -> bool {
+        let is_named = self.is_named(reference);
         if is_named {
             self.push(Given { reference, bytes });
         }
@@ -226,8 +231,8 @@ impl Session {
 impl Lease<'_> {
     pub fn bytes(&self) -> &[u8] {
         // SAFETY: the block was in the index, as a string, after it had been named, or was this
-        // session's own then. Strings are not changed in place, and a block that is taken out of
-        // the index is not freed while it is named, which it is until `hazard` is dropped.
+        // session's own then. While it is named, which it is until `hazard` is dropped, it is not
+        // changed in place, nor freed when it is taken out of the index.
         unsafe { self.hazard.session.mem().lent(self.at, self.len) }
     }
 }

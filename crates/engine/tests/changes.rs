@@ -38,6 +38,7 @@ fn apply(store: &mut Store, change: &Change) {
         Effect::Patch(patches) => {
             let value = &mut store.get_mut(&place).expect("what is patched is there").0;
             for (at, bytes) in patches {
+                value.resize(value.len().max(at + bytes.len()), 0);
                 value[*at..at + bytes.len()].copy_from_slice(bytes);
             }
         }

@@ -1,7 +1,8 @@
 //! Leases against one writer, in the engine's own code under shuttle: the bytes of a lease stay as
-//! they were while its key is overwritten, removed and flushed, and blocks of its size are taken.
+//! they were while its key is overwritten, changed in part, removed and flushed, and blocks of its
+//! size are taken.
 //!
-//! The control frees leased blocks, and must fail. See `tests/README.md` for how to run this.
+//! The control frees leased blocks and changes them, and must fail. See `tests/README.md` for how to run this.
 #![cfg(shuttle)]
 
 mod models;
@@ -24,10 +25,12 @@ fn steps() -> Vec<Step> {
         Put(A, "two", 40),
         Put(A, "one", 40),
         Remove(A, "two"),
-        Put(A, "one", 41),
+        Part(A, "one", 41),
         Flush(A),
         Put(A, "two", 40),
+        Part(A, "two", 40),
         Put(A, "one", 40),
+        Part(A, "one", 41),
     ]
 }
 

@@ -299,8 +299,26 @@ fn conditional(
         {
             Err(Outcome::NotStored)
         }
+        Mode::Append if extends_in_place(guard, db, name, &found, data, unique) => {
+            let unique = if unique { guard.find(db, name).map_or(0, |new| new.unique) } else { 0 };
+            Ok(Ok(unique))
+        }
         Mode::Append | Mode::Prepend => Ok(extend(guard, db, name, order, data, unique)),
     }
+}
+
+/// Puts the data behind what is there, if the item's block has room for them. A first unique number
+/// takes an item of another form.
+fn extends_in_place(
+    guard: &mut Guard<'_>,
+    db: Db,
+    name: &Key<'_>,
+    found: &Found,
+    data: &[u8],
+    unique: bool,
+) -> bool {
+    let part = Patch { at: found.len, bytes: data };
+    (!unique || found.unique != 0) && guard.store_part(db, name, Event::Append, &part)
 }
 
 /// Puts the data behind or before what is there. Flags and time to live stay.

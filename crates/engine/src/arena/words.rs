@@ -98,9 +98,9 @@ impl Words {
     /// The bytes at an offset, as they lie there.
     ///
     /// # Safety
-    /// Nobody may store to them while the result lives: they are the value of a string, which is
-    /// not changed in place, in a block that the caller keeps from being freed. Attached processes
-    /// map the arena read-only.
+    /// Nobody may store to them while the result lives: they are the value of a string, in a block that
+    /// the caller keeps from being changed in place and from being freed. Attached processes map the
+    /// arena read-only.
     pub unsafe fn lent(&self, offset: u64, len: usize) -> &[u8] {
         let end = offset.checked_add(len as u64);
         assert!(end.is_some_and(|end| end <= self.layout.len), "bytes outside of the arena");

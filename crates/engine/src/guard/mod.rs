@@ -12,6 +12,7 @@
 mod alike;
 mod lookup;
 mod overwrite;
+mod part;
 mod patch;
 mod put;
 mod remove;

@@ -210,6 +210,15 @@ impl<'a> Item<'a> {
         }
     }
 
+    /// A header with which the key stays where it is. Under the shard's lock only, while no read can
+    /// succeed.
+    pub fn set_head(&self, head: &Head) {
+        debug_assert_eq!((head.key_at, head.key_len), (self.head.key_at, self.head.key_len));
+        // A narrow item's key begins in the same word.
+        let key = if head.is_wide() { 0 } else { self.load(0) >> 32 << 32 };
+        self.words.u64_at(self.at).store(key | head.word(), Relaxed);
+    }
+
     /// Under the shard's lock only.
     pub fn set_marks(&self, marks: u8) {
         let mut head = self.head;

@@ -3,7 +3,7 @@
 //! An item is one block, 8-byte aligned, made of whole words. It is written completely before it
 //! is published and replaced out of place afterwards; the exceptions are single words (the
 //! integer, the deadline, the extension's, and the header's for the marks) and, while no read can
-//! succeed, the bytes of a list or a set.
+//! succeed, the bytes of a list or a set, and a part of a string's with its length.
 //!
 //! ```text
 //! narrow (key and value up to 255 bytes, nothing else to say):

@@ -72,7 +72,7 @@ pub(crate) enum Entry<'a> {
         encoding: Encoding,
         created: bool,
     },
-    /// Bytes stored within the value of a collection; see `patch_bytes`.
+    /// Bytes stored within a value; a string may go on with them behind its end. See `patch_bytes`.
     Patch(&'a [u8]),
     Deadline(Millis),
     Remove,

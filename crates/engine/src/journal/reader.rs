@@ -32,7 +32,8 @@ pub enum Effect {
         /// The key was not there before.
         created: bool,
     },
-    /// These bytes are stored at these offsets of a collection's bytes; the rest stays.
+    /// These bytes are stored at these offsets of a value's; the rest stays. A string may go on with them
+    /// behind its end.
     Patch(Vec<(usize, Vec<u8>)>),
     Deadline(Millis),
     Remove,

@@ -24,6 +24,8 @@ pub enum Step {
     Put(Db, &'static str, usize),
     /// The bytes of a collection, in two pieces in place if the key has one of that length.
     Packed(Db, &'static str, usize),
+    /// Bytes of a string, in place if the key has one whose block they fit into. No key has a deadline then.
+    Part(Db, &'static str, usize),
     /// An integer, in place if the key has one.
     Int(Db, &'static str, i64),
     Remove(Db, &'static str),
@@ -137,7 +139,7 @@ fn show(seen: &((u16, &'static str), Option<Held>)) -> String {
 /// A step's effect on the expected contents.
 pub fn imagine(contents: &mut Contents, step: &Step, number: usize) {
     match step {
-        Step::Put(db, key, len) | Step::Packed(db, key, len) => {
+        Step::Put(db, key, len) | Step::Packed(db, key, len) | Step::Part(db, key, len) => {
             contents.insert((db.0, key), (value(key, number, *len), NEVER));
         }
         Step::Int(db, key, int) => {
@@ -220,6 +222,14 @@ pub fn make(session: &Session, step: &Step, number: usize) {
             if !guard.patch(*db, &key, Event::SAdd, &patches) {
                 let put = Put::plain(Value::Packed(Kind::Set, Encoding::Hashtable, &value));
                 guard.put(*db, &key, &put).expect("memory");
+            }
+        }
+        Step::Part(db, name, len) => {
+            let key = engine.key(name.as_bytes());
+            let value = value(name, number, *len);
+            let mut guard = session.write(*db, &key, NOW);
+            if !guard.store_part(*db, &key, Event::SetRange, &Patch { at: 0, bytes: &value }) {
+                guard.put(*db, &key, &Put::plain(Value::Bytes(&value))).expect("memory");
             }
         }
         Step::Int(db, name, int) => {

@@ -11,7 +11,7 @@ use crate::redis::error::CommandError;
 use crate::redis::number::parse_i64;
 use crate::redis::row::{Call, Outcome};
 use crate::redis::string::{keeping, string};
-use dolium_engine::{Event, Value};
+use dolium_engine::{Db, Event, Guard, Key, Kind, Patch, Value};
 
 /// Where a bit is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -42,6 +42,11 @@ pub fn setbit(ctx: &mut Context<'_>, call: &Call<'_>) -> Outcome {
     let before = ctx.session.peek(db, &key, ctx.now).map_or(0, |found| found.len);
     ctx.make_room(key.bytes().len() + before.max(bit.byte + 1))?;
     let mut guard = ctx.session.write(db, &key, ctx.now);
+    if let Some(was) = set_in_place(&mut guard, db, &key, bit, on) {
+        drop(guard);
+        ctx.reply().int(i64::from(was));
+        return Ok(());
+    }
     let mut bytes = Vec::new();
     if guard.find(db, &key).map(string).transpose()?.is_some() {
         guard.value(db, &key, &mut bytes);
@@ -61,6 +66,23 @@ pub fn setbit(ctx: &mut Context<'_>, call: &Call<'_>) -> Outcome {
     drop(guard);
     ctx.reply().int(i64::from(was));
     Ok(())
+}
+
+/// Sets a bit of a byte that a string has, and says what it was. `None`: nothing was done, and the string has
+/// to be stored anew, if it is one.
+fn set_in_place(guard: &mut Guard<'_>, db: Db, key: &Key<'_>, bit: Bit, on: bool) -> Option<bool> {
+    let (found, bytes) = guard.packed(db, key)?;
+    // An integer has no bytes to look at.
+    if found.kind != Kind::String || bit.byte >= bytes.len() {
+        return None;
+    }
+    let old = bytes.u8_at(bit.byte);
+    let was = old & bit.mask != 0;
+    let new = if on { old | bit.mask } else { old & !bit.mask };
+    // As below, a bit that was so before is no change.
+    let is_done = was == on
+        || guard.store_part(db, key, Event::SetBit, &Patch { at: bit.byte, bytes: &[new] });
+    is_done.then_some(was)
 }
 
 pub fn getbit(ctx: &mut Context<'_>, call: &Call<'_>) -> Outcome {

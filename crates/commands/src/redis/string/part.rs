@@ -1,11 +1,14 @@
 //! APPEND and SETRANGE: changes to a part of a value.
+//!
+//! They are made where the value stands, if its block has room for it (`Guard::store_part`): then they cost the
+//! same however long it is. Else it is stored anew.
 
 use crate::context::Context;
 use crate::redis::error::CommandError;
 use crate::redis::number::{integer, value};
 use crate::redis::row::{Call, Outcome};
 use crate::redis::string::{keeping, string};
-use dolium_engine::{Event, Value};
+use dolium_engine::{Event, Patch, Value};
 
 pub fn append(ctx: &mut Context<'_>, call: &Call<'_>) -> Outcome {
     let (db, key, tail) = (ctx.db(), call.key(), call.args.arg(2));
@@ -18,6 +21,12 @@ pub fn append(ctx: &mut Context<'_>, call: &Call<'_>) -> Outcome {
         None => (value(tail), tail.len()),
         Some(found) => {
             let len = fits(ctx, found.len, tail.len())?;
+            let part = Patch { at: found.len, bytes: tail };
+            if guard.store_part(db, &key, Event::Append, &part) {
+                drop(guard);
+                ctx.reply().int(len as i64);
+                return Ok(());
+            }
             guard.value(db, &key, &mut old);
             (Value::Parts([&old, tail, b""]), len)
         }
@@ -43,7 +52,13 @@ pub fn setrange(ctx: &mut Context<'_>, call: &Call<'_>) -> Outcome {
     ctx.make_room(key.bytes().len() + before.max(end))?;
     let mut guard = ctx.session.write(db, &key, ctx.now);
     let mut bytes = Vec::new();
-    if guard.find(db, &key).map(string).transpose()?.is_some() {
+    if let Some(found) = guard.find(db, &key).map(string).transpose()? {
+        let part = Patch { at: offset, bytes: patch };
+        if guard.store_part(db, &key, Event::SetRange, &part) {
+            drop(guard);
+            ctx.reply().int(found.len.max(end) as i64);
+            return Ok(());
+        }
         guard.value(db, &key, &mut bytes);
     }
     if bytes.len() < end {

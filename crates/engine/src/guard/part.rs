@@ -1,0 +1,83 @@
+//! Changing a part of a string where it stands.
+//!
+//! A string that was copied for every APPEND or SETRANGE would cost as much as it is long. So bytes
+//! within it, or behind its end as far as its block reaches, are stored in place, and its header with
+//! them. What hides such a change from readers is what hides one of a collection (`patch.rs`).
+//!
+//! A string may be leased, too, and its lease's bytes stay as they are (`lease.rs`). Who takes a lease
+//! names the block first and then looks at the mark; who changes it makes the mark odd first and then
+//! looks for names. At least one of them sees the other:
+//! ```text
+//!   reader   names the block | mark odd, or newer: not leased
+//!   writer   mark odd        | named: not changed, the caller stores the string anew
+//! ```
+
+use super::Guard;
+use crate::alloc::block_bytes;
+use crate::item::Head;
+use crate::journal::{Entry, patch_bytes};
+use crate::lease::LEASED_BYTES_MIN;
+use crate::packed::Patch;
+use crate::sync::atomics::Ordering::{Relaxed, Release};
+use crate::sync::atomics::fence;
+use crate::verbs::*;
+
+impl<'s> Guard<'s> {
+    /// Stores bytes in a string, which may go on behind its end; where they begin, it must have come to.
+    /// Its encoding is [`Encoding::Raw`] then; deadline and flags stay, a CAS unique becomes a new one,
+    /// and Memcached's marks go. False: nothing was done, and the string has to be stored anew, if there
+    /// is one.
+    pub fn store_part(&mut self, db: Db, key: &Key<'_>, event: Event, part: &Patch<'_>) -> bool {
+        let target = self.target(db, key.hash);
+        let Some(spot) = self.live(&target, key) else { return false };
+        let item = spot.item;
+        let Some(head) = with_part(&item.head, part) else { return false };
+        // Before the mark is odd: readers wait from then on.
+        let unique = if item.unique() == 0 { 0 } else { self.new_unique(&target) };
+        self.before_change(&target, spot.segment, spot.line);
+        // In a write of several keys the mark is odd already, and has to stay so to its end.
+        let marks = self.holds_one();
+        if marks {
+            target.shard.flip_several();
+        }
+        let is_leased = item.head.size() >= LEASED_BYTES_MIN
+            && self.session.engine().leases().is_named((item.at / 8) as u32);
+        if !is_leased {
+            // As in `patch`.
+            fence(Release);
+            let at = item.at + head.value_at() + part.at;
+            self.session.mem().store_bytes(at, part.bytes);
+            item.set_head(&head);
+            if unique != 0 {
+                self.session.mem().u64_in(item.at, head.ext_at()).store(unique, Relaxed);
+            }
+            self.renew(&target, &spot);
+            spot.bucket().bump_version();
+        }
+        if marks {
+            target.shard.flip_several();
+        }
+        if is_leased {
+            return false;
+        }
+        item.note_use((self.now / 1000) as u32);
+        let active = self.session.engine().journal().is_active();
+        let told = if active { patch_bytes(&[*part]) } else { Vec::new() };
+        self.tell(&target, key.bytes, event, Entry::Patch(&told));
+        true
+    }
+}
+
+/// The header that a string has with these bytes. `None`: it is none, they do not fit into its block or
+/// would leave a gap, or its key would have to move for a longer header.
+fn with_part(old: &Head, part: &Patch<'_>) -> Option<Head> {
+    if !old.is_string() || old.is_int() || part.at > old.value_len {
+        return None;
+    }
+    let value_len = old.value_len.max(part.at.checked_add(part.bytes.len())?);
+    let longest = if old.is_wide() { crate::limits::VALUE_BYTES_MAX } else { 255 };
+    let mut head = Head { value_len, encoding_code: Encoding::Raw as u8, ..*old };
+    head.set_marks(0);
+    let fits = value_len <= longest && block_bytes(head.size()) == block_bytes(old.size());
+    fits.then_some(head)
+}
