@@ -1,10 +1,9 @@
 //! What other threads ask of this one.
 
 use super::Reactor;
-use crate::clients::Token;
-use crate::connection::{Closing, Hold, Sent};
+use crate::connection::{Closing, Hold};
 use crate::limits::{LARGE_REQUEST_STALL_MS, SHUTDOWN_DRAIN_MS, SLOW_PEER_MS};
-use crate::mailbox::{Mail, Message};
+use crate::mailbox::Mail;
 use std::sync::atomic::Ordering::Relaxed;
 
 /// When in a round mail is read.
@@ -27,20 +26,20 @@ impl Reactor {
     pub(super) fn read_mail(&mut self, moment: Moment) {
         self.post.empty(&mut self.mail);
         let mut mail = std::mem::take(&mut self.mail);
+        let mut messages = Vec::new();
         for one in mail.drain(..) {
             if moment.puts_off(&one) {
                 self.mail.push(one);
                 continue;
             }
+            if !matches!(one, Mail::Deliver { .. }) {
+                self.deliver(&mut messages);
+            }
             match one {
                 Mail::Adopt { transport, door, addr, laddr } => {
                     self.adopt(transport, door, addr, laddr);
                 }
-                Mail::Deliver { to, message } => {
-                    for token in to {
-                        self.deliver(token, &message);
-                    }
-                }
+                Mail::Deliver { to, message } => messages.push((to, message)),
                 Mail::Kill(token) => self.doom(token),
                 Mail::Served { token, reply } => self.served(token, reply),
                 Mail::Watched(token) => self.feed(token),
@@ -51,6 +50,7 @@ impl Reactor {
                 Mail::Stop => self.stop(),
             }
         }
+        self.deliver(&mut messages);
         if self.mail.is_empty() {
             self.mail = mail;
         }
@@ -71,27 +71,6 @@ impl Reactor {
                 connection.closing = Closing::ByMail;
             }
         }
-    }
-
-    fn deliver(&mut self, token: Token, message: &Message) {
-        let Some(connection) = self.slab.get(token) else { return };
-        // Had it been told that it is not subscribed any more, it would take this for the reply to something
-        // else. But it gets what waits for it before that (`stage/messages.rs`).
-        if !connection.hears_others() || !message.is_for(&connection.client) {
-            return;
-        }
-        message.write(connection.client.resp, &mut self.out);
-        let counters = &self.counters;
-        counters.bytes_out.add(self.out.len() as u64);
-        counters.sends.add(1);
-        match connection.send(&mut self.out) {
-            // It was held for what has been sent with this, and its descriptor has no more to say.
-            Sent::All if connection.hold == Hold::Output => self.resume_output(token),
-            Sent::All => {}
-            Sent::Partly => self.after_output(token),
-            Sent::Gone => self.doom(token),
-        }
-        self.out.clear();
     }
 
     fn resume_paused(&mut self) {
