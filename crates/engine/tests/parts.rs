@@ -31,6 +31,17 @@ fn value(session: &Session, key: &Key<'_>) -> (Found, Vec<u8>) {
     (found, out)
 }
 
+/// Readers of the shard wait for a part, and not for one that is as long as a value.
+#[test]
+fn a_long_part_is_not_stored_in_place() {
+    let (engine, session) = store();
+    let key = engine.key(b"key");
+    put(&session, &key, &[7; 1 << 20]);
+    assert!(store_part(&session, &key, 5, &[8; 64 << 10]));
+    assert!(!store_part(&session, &key, 5, &[9; (64 << 10) + 1]));
+    assert_eq!(value(&session, &key).1[..10], [7, 7, 7, 7, 7, 8, 8, 8, 8, 8]);
+}
+
 /// Of every size of headers and blocks: either nothing was done, or what was asked for.
 #[test]
 fn bytes_within_a_string_and_behind_its_end_are_stored_or_nothing_is() {

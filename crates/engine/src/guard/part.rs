@@ -22,6 +22,9 @@ use crate::sync::atomics::Ordering::{Relaxed, Release};
 use crate::sync::atomics::fence;
 use crate::verbs::*;
 
+/// A longer part is stored with the rest, out of place: readers of the shard would wait for it.
+const PART_BYTES_MAX: usize = 64 << 10;
+
 impl<'s> Guard<'s> {
     /// Stores bytes in a string, which may go on behind its end; where they begin, it must have come to.
     /// Its encoding is [`Encoding::Raw`] then; deadline and flags stay, a CAS unique becomes a new one,
@@ -68,10 +71,11 @@ impl<'s> Guard<'s> {
     }
 }
 
-/// The header that a string has with these bytes. `None`: it is none, they do not fit into its block or
+/// The header that a string has with these bytes. `None`: it is none, they are too many, do not fit into its block or
 /// would leave a gap, or its key would have to move for a longer header.
 fn with_part(old: &Head, part: &Patch<'_>) -> Option<Head> {
-    if !old.is_string() || old.is_int() || part.at > old.value_len {
+    let is_long = part.bytes.len() > PART_BYTES_MAX;
+    if !old.is_string() || old.is_int() || part.at > old.value_len || is_long {
         return None;
     }
     let value_len = old.value_len.max(part.at.checked_add(part.bytes.len())?);
