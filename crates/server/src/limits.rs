@@ -148,6 +148,8 @@ pub const LATENCY_HISTORY: usize = 160;
 pub const INCLUDE_DEPTH: usize = 16;
 /// How long a shutdown waits for output to be read by slow clients.
 pub const SHUTDOWN_DRAIN_MS: u64 = 1000;
+/// Messages times subscribers that are gathered, so that each subscriber gets its own at once: some bytes each.
+pub const DELIVERIES_AT_ONCE: usize = 65_536;
 /// Changes turned into notifications while the list is held.
 pub const NOTIFY_BURST: usize = 10_000;
 /// Local processes attached at once: what their rings take is part of the buffers' budget.

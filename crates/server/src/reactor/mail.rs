@@ -2,7 +2,7 @@
 
 use super::Reactor;
 use crate::connection::{Closing, Hold};
-use crate::limits::{LARGE_REQUEST_STALL_MS, SHUTDOWN_DRAIN_MS, SLOW_PEER_MS};
+use crate::limits::{DELIVERIES_AT_ONCE, LARGE_REQUEST_STALL_MS, SHUTDOWN_DRAIN_MS, SLOW_PEER_MS};
 use crate::mailbox::Mail;
 use std::sync::atomic::Ordering::Relaxed;
 
@@ -26,7 +26,7 @@ impl Reactor {
     pub(super) fn read_mail(&mut self, moment: Moment) {
         self.post.empty(&mut self.mail);
         let mut mail = std::mem::take(&mut self.mail);
-        let mut messages = Vec::new();
+        let (mut messages, mut deliveries) = (Vec::new(), 0);
         for one in mail.drain(..) {
             if moment.puts_off(&one) {
                 self.mail.push(one);
@@ -39,7 +39,14 @@ impl Reactor {
                 Mail::Adopt { transport, door, addr, laddr } => {
                     self.adopt(transport, door, addr, laddr);
                 }
-                Mail::Deliver { to, message } => messages.push((to, message)),
+                Mail::Deliver { to, message } => {
+                    deliveries += to.len();
+                    messages.push((to, message));
+                    if deliveries >= DELIVERIES_AT_ONCE {
+                        deliveries = 0;
+                        self.deliver(&mut messages);
+                    }
+                }
                 Mail::Kill(token) => self.doom(token),
                 Mail::Served { token, reply } => self.served(token, reply),
                 Mail::Watched(token) => self.feed(token),
