@@ -73,7 +73,8 @@ impl Hazards {
         self.naming.0.fetch_and(!(1 << session), Release);
     }
 
-    /// Whether somebody may read the block, which was taken out of the index before.
+    /// Whether somebody may read the block. Before, it was taken out of the index, or its shard was marked so that no
+    /// read succeeds.
     pub fn is_named(&self, block: u32) -> bool {
         // Pairs with the fence in `name`.
         fence(SeqCst);

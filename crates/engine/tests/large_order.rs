@@ -99,6 +99,20 @@ fn an_item_stored_anew_is_the_newest_wherever_it_lies() {
     }
 }
 
+/// A bitmap that was written all the time kept its first place in the order, and went first.
+#[test]
+fn an_item_changed_in_place_is_the_newest() {
+    let store = Store::new(32 << 20);
+    for number in 0..10 {
+        store.put(&format!("k{number}"), MEGABYTE);
+    }
+    let key = store.engine.key(b"k0");
+    let part = Patch { at: 5, bytes: b"x" };
+    assert!(store.session.write(DB, &key, NOW).store_part(DB, &key, Event::SetBit, &part));
+    let order = ["k1", "k2", "k3", "k4", "k5", "k6", "k7", "k8", "k9", "k0"];
+    assert_eq!(store.first_gone(10, MEGABYTE), order);
+}
+
 type Rewrite = fn(&mut Guard<'_>, &Key<'_>);
 
 fn expire(guard: &mut Guard<'_>, key: &Key<'_>) {

@@ -4,7 +4,7 @@ mod stop;
 
 use dolium_engine::*;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use stop::StopOnDrop;
 
 const DB: Db = Db(0);
@@ -175,4 +175,38 @@ fn nobody_sees_half_a_part_or_a_lease_that_changes() {
         assert!(in_place > 0);
     });
     engine.verify_at_rest().expect("sound");
+}
+
+/// Every attempt at a long value copies it, and a change in place of any key of its shard undoes that. There were a
+/// thousand, of ten megabytes each, before it was read under the lock.
+#[test]
+fn a_long_value_is_not_copied_for_ever_beside_changes_in_its_shard() {
+    let options = EngineOptions { max_bytes: 64 << 20, shards: 16, ..EngineOptions::default() };
+    let engine = Engine::create(options).expect("an arena");
+    let session = engine.session().expect("a session");
+    let long = engine.key(b"long");
+    put(&session, &long, &vec![7; 8 << 20]);
+    // Some of so many are of its shard.
+    let names: Vec<_> = (0..200).map(|n| format!("beside {n}")).collect();
+    names.iter().for_each(|name| put(&session, &engine.key(name.as_bytes()), b"beside"));
+    let (is_over, changes) = (AtomicBool::new(false), AtomicU64::new(0));
+    std::thread::scope(|scope| {
+        let _stop = StopOnDrop(&is_over);
+        scope.spawn(|| {
+            let session = engine.session().expect("a session");
+            for name in names.iter().cycle() {
+                if is_over.load(Ordering::Relaxed) {
+                    break;
+                }
+                assert!(store_part(&session, &engine.key(name.as_bytes()), 2, b"x"));
+                changes.fetch_add(1, Ordering::Relaxed);
+            }
+        });
+        while changes.load(Ordering::Relaxed) < 1_000 {
+            std::thread::yield_now();
+        }
+        let (mut copies, mut out) = (0, Vec::new());
+        session.get(DB, &long, 1, &mut out, |_, _| copies += 1).expect("it is there");
+        assert!(out.len() == 8 << 20 && copies <= 32, "{copies} copies");
+    });
 }

@@ -64,6 +64,8 @@ impl<'s> Guard<'s> {
             return false;
         }
         item.note_use((self.now / 1000) as u32);
+        // As an item that was stored anew it is the newest.
+        self.session.engine().note_large(db, key.hash, (item.at / 8) as u32, head.size());
         let active = self.session.engine().journal().is_active();
         let told = if active { patch_bytes(&[*part]) } else { Vec::new() };
         self.tell(&target, key.bytes, event, Entry::Patch(&told));

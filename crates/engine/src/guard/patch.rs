@@ -67,6 +67,9 @@ impl<'s> Guard<'s> {
         if marks {
             target.shard.flip_several();
         }
+        // As an item that was stored anew it is the newest.
+        let block = (item.at / 8) as u32;
+        self.session.engine().note_large(db, key.hash, block, item.head.size());
         let active = self.session.engine().journal().is_active();
         let told = if active { patch_bytes(patches) } else { Vec::new() };
         self.tell(&target, key.bytes, event, Entry::Patch(&told));

@@ -54,6 +54,8 @@ macro_rules! late {
 
 /// Attempts before a reader gives up and asks for the lock (or, attached, the server).
 const ATTEMPTS_MAX: u32 = 1000;
+/// The same of a long item, which each of them may copy: a change in place of any key of its shard undoes that.
+const LONG_ATTEMPTS_MAX: u32 = 16;
 /// Bytes of an item that are copied before it is known to be one.
 const COPY_UNCHECKED_MAX: usize = 4096;
 
@@ -173,6 +175,7 @@ impl<'a> View<'a> {
     ) -> Result<R, Contended> {
         let tag = tag_of(key.hash);
         let home_number = home_of(key.hash);
+        let mut long_attempts = 0;
         for attempt in 0..ATTEMPTS_MAX {
             if attempt > 0 {
                 spin_turn();
@@ -236,9 +239,14 @@ impl<'a> View<'a> {
                     || second.version() != second_version
                     || shard.directory() != directory
                     || self.root_of(db) != root
+                    || shard.several() != several
                 {
                     continue;
                 }
+                if long_attempts == LONG_ATTEMPTS_MAX {
+                    return Err(Contended);
+                }
+                long_attempts += 1;
             }
             let result = visit(hit.as_ref());
             // As in `holds`.
