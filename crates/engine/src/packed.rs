@@ -17,7 +17,7 @@ pub struct Packed<'a> {
     len: usize,
 }
 
-/// Bytes to be stored at an offset of a collection's own: see [`crate::Guard::patch`].
+/// Bytes to be stored at an offset of a value's own: see [`crate::Guard::patch`] and [`crate::Guard::store_part`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Patch<'a> {
     pub at: usize,

@@ -3,7 +3,8 @@
 //! ```text
 //! line 0, written by writers            line 1, read by everyone
 //!   0 u32 lock   4 u32 unused            64 u64 directory word, see directory.rs
-//!   8 u64 items                          72 u64 several: odd while a write of several keys runs
+//!   8 u64 items                          72 u64 several: odd while several keys are written, or
+//!                                          a value in place
 //!  16 u64 sequence (CAS uniques)
 //!  24 u64 items with a deadline
 //!  32 u64 no deadline here comes before this

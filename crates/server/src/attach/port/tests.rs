@@ -9,16 +9,21 @@ fn sockets() -> (OwnedFd, OwnedFd) {
     socketpair(family, kind, SocketFlags::empty(), None).unwrap()
 }
 
+/// A ring as the loop and as its client see it, and the client's socket.
+fn both_ends() -> (Port, RingEnd<RingMemory>, OwnedFd) {
+    let (ours, theirs) = sockets();
+    let (memory, shared) = RingMemory::create().unwrap();
+    let client = RingEnd::client(RingMemory::open(shared).unwrap(), &RingPlan::STANDARD);
+    (Port::new(ours, memory, 1, Arc::default()), client, theirs)
+}
+
 /// The client of a reply of ten bytes more than the ring holds took what there was and rang for
 /// having made room; the last ten bytes went out before the loop had heard the bell. Taking it off
 /// the socket then left a server that slept with no wish for data: the client's next request
 /// rang no bell, and both waited for ever.
 #[test]
 fn a_bell_that_rang_for_room_still_has_the_loop_look_for_data() {
-    let (ours, theirs) = sockets();
-    let (memory, shared) = RingMemory::create().unwrap();
-    let mut port = Port::new(ours, memory, 1, Arc::default());
-    let mut client = RingEnd::client(RingMemory::open(shared).unwrap(), &RingPlan::STANDARD);
+    let (mut port, mut client, theirs) = both_ends();
     let reply = vec![b'r'; dolium_engine::ring::REPLY_BYTES + 10];
     let sent = port.send(&reply).unwrap();
     assert_eq!(sent, dolium_engine::ring::REPLY_BYTES);
@@ -84,10 +89,7 @@ fn no_bell_is_taken_off_behind_the_wish_that_it_rang_for() {
 /// While the loop looks by itself a client rings for nothing, and from the end of that on for the next request.
 #[test]
 fn a_ring_that_is_looked_into_needs_no_bell_and_tells_at_the_end_what_has_come() {
-    let (ours, theirs) = sockets();
-    let (memory, shared) = RingMemory::create().unwrap();
-    let mut port = Port::new(ours, memory, 1, Arc::default());
-    let mut client = RingEnd::client(RingMemory::open(shared).unwrap(), &RingPlan::STANDARD);
+    let (mut port, mut client, theirs) = both_ends();
     let ring = |client: &mut RingEnd<RingMemory>| {
         let rings = client.bell_needed();
         if rings {
