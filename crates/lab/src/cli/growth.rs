@@ -23,9 +23,12 @@ pub(super) struct Options {
     /// Loads at each depth of pipeline
     #[arg(long, default_value_t = 5)]
     rounds: usize,
-    /// Milliseconds between two looks at the server
+    /// Milliseconds of the windows that are compared
     #[arg(long, default_value_t = 200)]
     window: u64,
+    /// Milliseconds between two looks at the server
+    #[arg(long, default_value_t = 2)]
+    look: u64,
     /// The binary to serve Dolium with; this one if not given
     #[arg(long)]
     dolium: Option<PathBuf>,
@@ -42,6 +45,7 @@ impl Options {
             value_bytes: self.value_bytes,
             rounds: self.rounds,
             window_ms: self.window,
+            look_ms: self.look,
         };
         let around = Surroundings::new(false, 1, self.dolium.clone())?;
         show(self.json.as_deref(), |say| growth::run(&plan, &around, say))

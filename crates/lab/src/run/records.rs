@@ -209,7 +209,7 @@ fn mix(record: &Record, command: &RecordCommand, size: &Size) -> Mix {
 /// Calls of a command and microseconds in it, by the store's own account.
 fn statistics(target: &Target, command: &str) -> Option<(f64, f64)> {
     let mut talk = Talk::open(target).ok()?;
-    let account: Account = account::info(&mut talk, "commandstats").ok()?;
+    let account: Account = account::info(&mut talk, &["commandstats"]).ok()?;
     let line = account.get(&format!("cmdstat_{}", command.to_lowercase()))?;
     let field = |name: &str| -> Option<f64> {
         line.split(',').find_map(|part| part.strip_prefix(name)?.strip_prefix('='))?.parse().ok()

@@ -169,7 +169,7 @@ pub fn unsettled(label: &str) -> String {
 fn state(talk: &mut Talk, protocol: Protocol, index: &mut Index) -> (u64, Vec<&'static str>) {
     let mut running = Vec::new();
     if protocol.is_redis() {
-        let account = account::info(talk, "everything").unwrap_or_default();
+        let account = account::info(talk, &["everything"]).unwrap_or_default();
         let on = |name: &str| number(&account, name) == 1.0;
         if on("rdb_bgsave_in_progress") {
             running.push("snapshot");

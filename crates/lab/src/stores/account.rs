@@ -14,15 +14,15 @@ pub type Account = BTreeMap<String, String>;
 pub fn read(target: &Target, protocol: Protocol) -> Result<Account, LabError> {
     let mut talk = Talk::open(target)?;
     match protocol {
-        Protocol::Resp | Protocol::Resp3 => info(&mut talk, "everything"),
+        Protocol::Resp | Protocol::Resp3 => info(&mut talk, &["everything"]),
         Protocol::Memcached | Protocol::Meta => stats(&mut talk),
         Protocol::Binary | Protocol::Http => Ok(Account::new()),
     }
 }
 
-/// One section of INFO, or all.
-pub fn info(talk: &mut Talk, section: &str) -> Result<Account, LabError> {
-    let answer = talk.ask(&["INFO", section])?;
+/// Some sections of INFO, or all.
+pub fn info(talk: &mut Talk, sections: &[&str]) -> Result<Account, LabError> {
+    let answer = talk.ask(&[&["INFO"], sections].concat())?;
     let Answer::Text(_) = answer else { return Ok(Account::new()) };
     let text = answer.text();
     let pairs = text.lines().filter_map(|line| line.trim().split_once(':'));
