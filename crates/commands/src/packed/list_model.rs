@@ -1,7 +1,9 @@
 //! Lists held against a deque through random changes, and what their bytes cost.
 
 use super::Edit;
-use super::list::{End, List, pack, rooms};
+use super::list::{End, List, pack};
+use super::list_anew::Spare;
+use super::milestones::Milestones;
 use std::collections::VecDeque;
 
 fn elements(bytes: &Vec<u8>) -> Vec<Vec<u8>> {
@@ -59,15 +61,16 @@ fn agrees_with_a_deque_through_any_changes() {
                 }
                 6 => {
                     model[some] = element.clone();
-                    list.replace(list.at(some as i64).unwrap(), &element)
+                    list.replace(some as i64, &element).unwrap()
                 }
                 7 => {
                     let before = random.below(2) == 0;
                     model.insert(some + usize::from(!before), element.clone());
-                    list.insert(list.at(some as i64).unwrap(), before, &element)
+                    list.insert(some, list.at(some as i64).unwrap(), before, &element)
                 }
                 _ => {
-                    let gone: Vec<_> = list.iter().filter(|span| span.is(&bytes, b"2")).collect();
+                    let all = list.iter().enumerate();
+                    let gone: Vec<_> = all.filter(|(_, span)| span.is(&bytes, b"2")).collect();
                     model.retain(|element| element != b"2");
                     list.without(&gone)
                 }
@@ -124,11 +127,11 @@ fn a_list_that_shrinks_becomes_no_longer() {
         let end = full[8..12].first_chunk().map_or(0, |end| u32::from_le_bytes(*end) as usize);
         let bytes = [&full[..end], &vec![0; room]].concat();
         let list = List::open(&bytes);
-        let spans: Vec<_> = list.iter().collect();
+        let spans: Vec<_> = list.iter().enumerate().collect();
         let edits = [
             list.without(&spans[7..8]),
             list.without(&spans[..150]),
-            list.replace(spans[3], b"no"),
+            list.replace(3, b"no").unwrap(),
             list.trim(3, 4),
             list.trim(198, 1),
         ];
@@ -136,7 +139,7 @@ fn a_list_that_shrinks_becomes_no_longer() {
             let len = edit.clone().applied(bytes.clone()).unwrap().len();
             assert!(len <= bytes.len(), "{len} of {}: {edit:?}", bytes.len());
         }
-        assert!(list.replace(spans[3], b"longer").applied(bytes.clone()).unwrap().len() > end);
+        assert!(list.replace(3, b"longer").unwrap().applied(bytes.clone()).unwrap().len() > end);
     }
 }
 
@@ -145,15 +148,23 @@ fn a_list_that_shrinks_becomes_no_longer() {
 fn a_list_may_be_as_long_as_a_value() {
     use dolium_engine::limits::VALUE_BYTES_MAX;
     // Of two thirds of the most, half as much again would leave nothing for the header.
+    let spare = |count, used, there, end, most| {
+        let spare = Spare::of(count, used, there, end, most);
+        (spare.milestones.map_or(0, Milestones::bytes), spare.front, spare.back)
+    };
     for used in [VALUE_BYTES_MAX / 3 * 2, VALUE_BYTES_MAX / 4 * 3, VALUE_BYTES_MAX - 12] {
         for end in [End::Front, End::Back] {
-            let [front, back] = rooms(used, [usize::MAX; 2], end, VALUE_BYTES_MAX);
-            assert_eq!(front + back, VALUE_BYTES_MAX - 12 - used, "{used} {end:?}");
+            for count in [100, used / 2] {
+                let (miles, front, back) =
+                    spare(count, used, [usize::MAX; 2], end, VALUE_BYTES_MAX);
+                assert_eq!(miles + front + back, VALUE_BYTES_MAX - 12 - used, "{used} {end:?}");
+            }
         }
     }
-    assert_eq!(rooms(VALUE_BYTES_MAX, [9; 2], End::Back, VALUE_BYTES_MAX), [0, 0]);
-    assert_eq!(rooms(1000, [9, 7], End::Back, VALUE_BYTES_MAX), [9, 500]);
-    assert_eq!(rooms(1000, [9, 7], End::Front, VALUE_BYTES_MAX), [500, 7]);
+    assert_eq!(spare(9, VALUE_BYTES_MAX, [9; 2], End::Back, VALUE_BYTES_MAX), (0, 0, 0));
+    assert_eq!(spare(9, 1000, [9, 7], End::Back, VALUE_BYTES_MAX), (0, 9, 500));
+    assert_eq!(spare(9, 1000, [9, 7], End::Front, VALUE_BYTES_MAX), (0, 500, 7));
+    assert_eq!(spare(300, 1000, [9, 7], End::Front, VALUE_BYTES_MAX), (40, 460, 7));
 }
 
 #[test]

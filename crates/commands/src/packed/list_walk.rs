@@ -19,6 +19,21 @@ impl<'b, B> Forward<'b, B> {
     }
 }
 
+impl<'b, B: Bytes> Forward<'b, B> {
+    /// Where the elements with those indices begin, which go up.
+    pub(super) fn places(
+        mut self,
+        wanted: impl Iterator<Item = usize>,
+    ) -> impl Iterator<Item = usize> {
+        let mut passed = 0;
+        wanted.map_while(move |index| {
+            let span = self.nth(index - passed)?;
+            passed = index + 1;
+            Some(span.first())
+        })
+    }
+}
+
 impl<B: Bytes> Iterator for Forward<'_, B> {
     type Item = Span;
 

@@ -7,9 +7,13 @@
 
 pub mod entry;
 pub mod list;
+mod list_anew;
+#[cfg(test)]
+mod list_long_model;
 #[cfg(test)]
 mod list_model;
 mod list_walk;
+mod milestones;
 pub mod set;
 pub mod set_build;
 mod set_cursor;

@@ -17,9 +17,8 @@ pub fn lset(ctx: &mut Context<'_>, call: &Call<'_>) -> Outcome {
         let found = collection::open(guard, db, &key, Kind::List)?;
         let (_, packed) = found.ok_or(CommandError::NoSuchKey)?;
         let list = List::open(&packed);
-        let span = list.at(integer(call.args.arg(2))?);
-        let span = span.ok_or(CommandError::Sentence("index out of range"))?;
-        let edit = list.replace(span, element);
+        let edit = list.replace(integer(call.args.arg(2))?, element);
+        let edit = edit.ok_or(CommandError::Sentence("index out of range"))?;
         collection::apply(guard, db, &key, FORM, Event::LSet, edit, 1)
     })?;
     ctx.reply().ok();
@@ -38,8 +37,10 @@ pub fn linsert(ctx: &mut Context<'_>, call: &Call<'_>) -> Outcome {
             return Ok(0);
         };
         let list = List::open(&packed);
-        let Some(span) = list.iter().find(|span| span.is(&packed, pivot)) else { return Ok(-1) };
-        let edit = list.insert(span, before, element);
+        let mut all = list.iter().enumerate();
+        let pivot = all.find(|(_, span)| span.is(&packed, pivot));
+        let Some((index, span)) = pivot else { return Ok(-1) };
+        let edit = list.insert(index, span, before, element);
         collection::apply(guard, db, &key, FORM, Event::LInsert, edit, 1)?;
         Ok(list.len() as i64 + 1)
     })?;
@@ -57,9 +58,12 @@ pub fn lrem(ctx: &mut Context<'_>, call: &Call<'_>) -> Outcome {
         let list = List::open(&packed);
         let most = if count == 0 { usize::MAX } else { count.unsigned_abs() as usize };
         let mut gone: Vec<_> = if count < 0 {
-            list.iter_back().filter(|span| span.is(&packed, element)).take(most).collect()
+            let back =
+                list.iter_back().zip((0..list.len()).rev()).map(|(span, index)| (index, span));
+            back.filter(|(_, span)| span.is(&packed, element)).take(most).collect()
         } else {
-            list.iter().filter(|span| span.is(&packed, element)).take(most).collect()
+            let all = list.iter().enumerate();
+            all.filter(|(_, span)| span.is(&packed, element)).take(most).collect()
         };
         if gone.is_empty() {
             return Ok(0);
