@@ -76,19 +76,14 @@ pub(super) const ROWS: &[Row] = &[
         .about(
             Group::List,
             "1.0.0",
-            "O(S+N) with S the distance from the nearer end, N the number of elements",
+            "O(N) with N the number of elements",
             "The elements of a list between two positions.",
         ),
     row("lindex", 3, flag::READONLY, read::lindex)
         .syntax("key index")
         .keys(1, 1, 1, &[&["RO", "access"]])
         .categories(category::LIST)
-        .about(
-            Group::List,
-            "1.0.0",
-            "O(N) with N the distance from the nearer end",
-            "The element of a list at a position.",
-        ),
+        .about(Group::List, "1.0.0", "O(1)", "The element of a list at a position."),
     row("lpos", -3, flag::READONLY, position::lpos)
         .syntax("key element [RANK rank] [COUNT num-matches] [MAXLEN len]")
         .keys(1, 1, 1, &[&["RO", "access"]])
@@ -136,7 +131,7 @@ pub(super) const ROWS: &[Row] = &[
         .about(
             Group::List,
             "1.0.0",
-            "O(N) with N the elements kept or those removed, whichever are fewer",
+            "O(1), or O(N) where N elements are kept and the rest was three times as long",
             "Removes the elements of a list that are not between two positions.",
         ),
     row("rpoplpush", 3, flag::WRITE | flag::DENYOOM, relay::rpoplpush)
