@@ -24,7 +24,5 @@ pub const REWRITE_GROWTH_BYTES_MAX: usize = 64;
 pub const ROOM_TRIES: usize = 64;
 /// Keys that one step of SCAN visits when COUNT is not given.
 pub const SCAN_COUNT_DEFAULT: usize = 10;
-/// Keys that KEYS asks of the engine at a time.
-pub const KEYS_STEP: usize = 1024;
 /// Most members that SRANDMEMBER answers with when they may come again: nothing else bounds the reply.
 pub const RANDOM_MEMBERS_MAX: i64 = 10_000_000;

@@ -14,7 +14,7 @@ use crate::index::batch::BATCH_KEYS;
 use crate::index::read::{Contended, View};
 use crate::index::together::Batch;
 use crate::index::typical::TypicalBytes;
-use crate::scan::{Cursor, visit_places};
+use crate::scan::{Cursor, Place, visit_places};
 use crate::sync::atomics::Ordering::Relaxed;
 use crate::sync::atomics::spin_turn;
 use crate::verbs::*;
@@ -22,7 +22,7 @@ use std::mem::MaybeUninit;
 use std::os::fd::OwnedFd;
 
 /// Attempts to read one line of a scan.
-const LINE_ATTEMPTS_MAX: usize = 1000;
+const LINE_ATTEMPTS_MAX: u32 = 1000;
 
 /// What became of a read of a string.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -253,13 +253,19 @@ impl Reader {
         mut visit: impl FnMut(&[u8], &Found),
     ) -> Result<u64, Contended> {
         let view = self.view();
-        let next = visit_places(Cursor::decode(cursor), count, view.shard_count(), |at, home| {
-            for _ in 0..LINE_ATTEMPTS_MAX {
-                if let Some(place) = view.read_home(db, at, home, now, &self.hasher) {
-                    for (key, found) in &place.keys {
-                        visit(key, found);
-                    }
-                    return Ok((place.end, place.keys.len()));
+        let mut place = Place::default();
+        let keep: &mut dyn FnMut(&[u8]) -> bool = &mut |_| true;
+        let next = visit_places(Cursor::decode(cursor), count, view.shard_count(), |at, homes| {
+            for attempt in 0..LINE_ATTEMPTS_MAX {
+                let homes = homes.after(attempt);
+                let hasher = &self.hasher;
+                if let Some(seen) = view.read_homes(db, at, homes, now, hasher, None, &mut place) {
+                    place.visit(keep, &mut |key, found| {
+                        if let Some(found) = found {
+                            visit(key, found);
+                        }
+                    });
+                    return Ok(seen);
                 }
                 spin_turn();
             }

@@ -11,26 +11,35 @@
 //! and all segments before it, have been visited. After a split the rest of the second half is
 //! visited from its first line, so that some keys may be seen twice, as with Redis.
 //!
-//! A home line is read, with its stash line, like a key: without a lock, unless it changes all the time.
+//! Home lines are read, with their stash lines, like a key: without a lock, unless they change all the time.
 
+mod place;
 mod random;
 
-use crate::hash::Hasher;
-use crate::index::bucket::{Line, LineTags, SLOTS};
+use crate::index::bucket::SLOTS;
 use crate::index::directory::POSITION_BITS;
-use crate::index::read::{Contended, View};
-use crate::index::segment::{HOME_LINES, SEGMENT_BYTES, STASH_LINES, Segment, home_of, stash_line};
-use crate::index::shard::Shard;
-use crate::item::Item;
+use crate::index::read::Contended;
+use crate::index::segment::HOME_LINES;
 use crate::session::Session;
-use crate::sync::atomics::Ordering::Acquire;
-use crate::sync::atomics::{fence, spin_turn};
+use crate::sync::atomics::spin_turn;
 use crate::sync::lock;
 use crate::verbs::{Db, Found, Millis};
+pub(crate) use place::{Homes, Place};
 
 const LINE_BITS: u32 = 6;
-/// Attempts to read a home line before its shard is locked.
-const PLACE_ATTEMPTS: usize = 100;
+
+/// Attempts to read home lines before their shard is locked.
+#[derive(Clone, Copy)]
+struct Attempts {
+    most: u32,
+    /// All of them or none, as of one moment; else each attempt is at half as many as the one before.
+    is_whole: bool,
+}
+
+impl Attempts {
+    const FEWER: Attempts = Attempts { most: 100, is_whole: false };
+    const WHOLE: Attempts = Attempts { most: 4, is_whole: true };
+}
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Cursor {
@@ -52,16 +61,38 @@ impl Cursor {
     pub fn encode(self) -> u64 {
         self.shard << (32 + LINE_BITS) | self.position << LINE_BITS | self.line
     }
+
+    /// The next place, after what was seen here.
+    pub fn behind(self, seen: &Seen) -> Cursor {
+        let next_shard = Cursor { shard: self.shard + 1, position: 0, line: 0 };
+        // A cursor that no scan gave may hold any line.
+        let done = self.line.min(HOME_LINES as u64 - 1) + seen.homes as u64;
+        match seen.end {
+            None => next_shard,
+            Some(_) if done < HOME_LINES as u64 => Cursor { line: done, ..self },
+            Some(position) if position < 1 << POSITION_BITS => Cursor { position, line: 0, ..self },
+            Some(_) => next_shard,
+        }
+    }
+}
+
+/// What a step of a walk has seen of a segment.
+pub(crate) struct Seen {
+    /// The position behind the segment; `None`: the shard is empty.
+    pub end: Option<u64>,
+    /// The home lines that were read.
+    pub homes: usize,
+    pub keys: usize,
 }
 
 /// Walks home lines from `at` until `count` keys were seen or ten times as many places (as Redis,
-/// so that sparse data end a step too). `visit(at, home)` gives the position behind the segment that is
-/// there (`None`: the shard is empty) and how many keys it saw. Returns the next place.
+/// so that sparse data end a step too). `visit(at, homes)` reads some of these home lines, from the first of
+/// them on. Returns the next place.
 pub(crate) fn visit_places<E>(
     mut at: Cursor,
     count: usize,
     shards: usize,
-    mut visit: impl FnMut(Cursor, usize) -> Result<(Option<u64>, usize), E>,
+    mut visit: impl FnMut(Cursor, Homes) -> Result<Seen, E>,
 ) -> Result<Option<Cursor>, E> {
     // A step of none would end where it began: for ever, or at 0, which means the end.
     let count = count.max(1);
@@ -71,134 +102,14 @@ pub(crate) fn visit_places<E>(
         if keys >= count || places >= places_max {
             return Ok(Some(at));
         }
-        // A cursor that no scan gave may hold any line.
-        let home = (at.line as usize).min(HOME_LINES - 1) + 1;
-        let (end, seen) = visit(at, home)?;
-        keys += seen;
-        places += 1;
-        let next_shard = Cursor { shard: at.shard + 1, position: 0, line: 0 };
-        at = match end {
-            None => next_shard,
-            Some(_) if home < HOME_LINES => Cursor { line: home as u64, ..at },
-            Some(position) if position < 1 << POSITION_BITS => Cursor { position, line: 0, ..at },
-            Some(_) => next_shard,
-        };
+        // As many as hold no more keys than are wanted, those in their stash lines aside.
+        let most = ((count - keys) / SLOTS).min(places_max - places);
+        let seen = visit(at, Homes::from(at.line, most))?;
+        keys += seen.keys;
+        places += seen.homes;
+        at = at.behind(&seen);
     }
     Ok(None)
-}
-
-/// What was read at one place.
-pub(crate) struct Place {
-    /// The position behind the segment; `None`: the shard is empty.
-    pub end: Option<u64>,
-    pub keys: Vec<(Vec<u8>, Found)>,
-    /// Those that are over and still there.
-    pub over: Vec<Vec<u8>>,
-}
-
-impl Place {
-    fn of_empty_shard() -> Place {
-        Place { end: None, keys: Vec::new(), over: Vec::new() }
-    }
-}
-
-impl View<'_> {
-    /// The keys at home in a line, those in its stash line included, as of one moment. `None`: a writer was
-    /// quicker, try again.
-    pub fn read_home(
-        &self,
-        db: Db,
-        at: Cursor,
-        home: usize,
-        now: Millis,
-        hasher: &Hasher,
-    ) -> Option<Place> {
-        let before = self.shard_at(self.root_of(db), at.shard as usize);
-        let several = before.several();
-        if several & 1 != 0 {
-            return None;
-        }
-        let (place, shard) = self.read_home_locked(db, at, home, now, hasher)?;
-        // Neither a write of several keys nor a swap of databases has come between.
-        (shard.at == before.at && shard.several() == several).then_some(place)
-    }
-
-    /// The same, with its shard, where no write of several keys is under way but of who asks, if at all.
-    fn read_home_locked(
-        &self,
-        db: Db,
-        at: Cursor,
-        home: usize,
-        now: Millis,
-        hasher: &Hasher,
-    ) -> Option<(Place, Shard<'_>)> {
-        let root = self.root_of(db);
-        let shard = self.shard_at(root, at.shard as usize);
-        let directory = shard.directory();
-        if directory.is_empty() {
-            // The database may have had another root since, and this one be flushed.
-            fence(Acquire);
-            let holds = shard.directory() == directory && self.root_of(db) == root;
-            return holds.then_some((Place::of_empty_shard(), shard));
-        }
-        let entry_at = directory.entry_at(at.position);
-        if !self.words.may_load(entry_at, 4) {
-            return None;
-        }
-        // Pairs with the Release with which a split publishes the new segments.
-        let reference = self.words.u32_at(entry_at).load(Acquire);
-        let segment = Segment { words: self.words, at: reference as usize * 8 };
-        if !self.words.may_load(segment.at, SEGMENT_BYTES) {
-            return None;
-        }
-        let line = segment.line(home);
-        let tags = line.load();
-        // Behind the line, whose version says of which life of the block this is.
-        let end = directory.end_of(segment.span());
-        let mut place = Place { end: Some(end), keys: Vec::new(), over: Vec::new() };
-        self.collect(line, tags, now, &mut place, |_| true)?;
-        let mut stash_seen = None;
-        if tags.stash() != 0 {
-            if tags.stash() > STASH_LINES {
-                return None;
-            }
-            let stash = segment.line(stash_line(tags.stash()));
-            let stash_tags = stash.load();
-            self.collect(stash, stash_tags, now, &mut place, |key| {
-                home_of(hasher.hash(key)) == home
-            })?;
-            stash_seen = Some((stash, stash_tags));
-        }
-        // As in `View::holds`.
-        fence(Acquire);
-        let holds = self.is_entry(entry_at, reference)
-            && line.version() == tags.version()
-            && stash_seen.is_none_or(|(line, tags)| line.version() == tags.version())
-            && shard.directory() == directory
-            && self.root_of(db) == root;
-        holds.then_some((place, shard))
-    }
-
-    fn collect(
-        &self,
-        line: Line<'_>,
-        tags: LineTags,
-        now: Millis,
-        place: &mut Place,
-        mut belongs: impl FnMut(&[u8]) -> bool,
-    ) -> Option<()> {
-        for slot in (0..SLOTS).filter(|&slot| tags.tag(slot) != 0) {
-            let item = Item::at(self.words, line.reference(slot) as usize * 8)?;
-            let mut key = Vec::with_capacity(item.head.key_len);
-            item.copy_key(&mut key);
-            match belongs(&key) {
-                false => {}
-                true if item.is_due(now) => place.over.push(key),
-                true => place.keys.push((key, item.found(line.meta(slot)).0)),
-            }
-        }
-        Some(())
-    }
 }
 
 impl Session {
@@ -212,60 +123,99 @@ impl Session {
         now: Millis,
         mut visit: impl FnMut(&[u8], &Found),
     ) -> u64 {
-        self.scan_past(db, cursor, count, now, |key, found| {
+        self.scan_past(db, cursor, count, now, &mut |_| true, |key, found| {
             if let Some(found) = found {
                 visit(key, found);
             }
         })
     }
 
-    /// The same, which tells also of the keys that are over and still there: `None`.
+    /// The same of the keys that `keep` wants. It may be asked several times of one key, and of bytes that
+    /// are none. Told are also the keys that are over and still there: `None`.
     pub fn scan_past(
         &self,
         db: Db,
         cursor: u64,
         count: usize,
         now: Millis,
+        keep: &mut dyn FnMut(&[u8]) -> bool,
         mut visit: impl FnMut(&[u8], Option<&Found>),
     ) -> u64 {
         let view = self.view();
-        let next = visit_places(Cursor::decode(cursor), count, view.shard_count(), |at, home| {
-            let place = self.place_at(db, at, home, now);
-            for (key, found) in &place.keys {
-                visit(key, Some(found));
-            }
-            for key in &place.over {
-                visit(key, None);
-            }
-            Ok::<_, Contended>((place.end, place.keys.len()))
+        let mut place = Place::default();
+        let next = visit_places(Cursor::decode(cursor), count, view.shard_count(), |at, homes| {
+            let seen = self.read_place(db, at, homes, Attempts::FEWER, now, keep, &mut place);
+            place.visit(keep, &mut visit);
+            Ok::<_, Contended>(seen)
         });
         next.ok().flatten().map_or(0, Cursor::encode)
     }
 
-    fn place_at(&self, db: Db, at: Cursor, home: usize, now: Millis) -> Place {
+    /// All keys that `keep` wants, each of them once: of whole segments, one after the other. A key that is
+    /// there all the time is visited. `keep` as for `scan_past`.
+    pub fn scan_all(
+        &self,
+        db: Db,
+        now: Millis,
+        keep: &mut dyn FnMut(&[u8]) -> bool,
+        mut visit: impl FnMut(&[u8]),
+    ) {
         let view = self.view();
+        let mut place = Place::default();
+        let mut at = Cursor::decode(0);
+        while at.shard < view.shard_count() as u64 {
+            let homes = Homes::from(0, HOME_LINES);
+            let seen = self.read_place(db, at, homes, Attempts::WHOLE, now, keep, &mut place);
+            place.visit(keep, &mut |key, found| {
+                // After a FLUSHDB a segment may reach over positions that were visited before.
+                let is_behind = || view.position(self.engine().hasher().hash(key)) < at.position;
+                if found.is_some() && (at.position == 0 || !is_behind()) {
+                    visit(key);
+                }
+            });
+            at = at.behind(&seen);
+        }
+    }
+
+    /// Reads some of these home lines, from the first on, into `place`: of the keys those that `keep` wants.
+    #[expect(clippy::too_many_arguments, reason = "a place, and what of it")]
+    fn read_place(
+        &self,
+        db: Db,
+        at: Cursor,
+        homes: Homes,
+        attempts: Attempts,
+        now: Millis,
+        keep: &mut dyn FnMut(&[u8]) -> bool,
+        place: &mut Place,
+    ) -> Seen {
+        let view = self.view();
+        let hasher = self.engine().hasher();
         // In a transaction its own shards look as if a write were under way, and it is.
-        let attempts = if self.in_transaction() { 0 } else { PLACE_ATTEMPTS };
-        for _ in 0..attempts {
-            if let Some(place) = view.read_home(db, at, home, now, self.engine().hasher()) {
-                return place;
+        let most = if self.in_transaction() { 0 } else { attempts.most };
+        for attempt in 0..most {
+            let homes = if attempts.is_whole { homes } else { homes.after(attempt) };
+            if let Some(seen) = view.read_homes(db, at, homes, now, hasher, Some(keep), place) {
+                return seen;
             }
             spin_turn();
         }
         // Somebody stores here all the time.
+        let homes = if attempts.is_whole { homes } else { homes.after(most) };
         loop {
             let shard = view.shard_at(view.root_of(db), at.shard as usize);
             let is_ours = self.transaction_holds(shard.at);
             if !is_ours {
                 lock::acquire(shard.lock());
             }
-            // Under the lock only a swap of databases can come between.
-            let place = view.read_home_locked(db, at, home, now, self.engine().hasher());
+            // Under the lock only a swap of databases can come between. What is wanted is asked later: it may
+            // take long.
+            let seen = view.read_homes_locked(db, at, homes, now, hasher, None, place);
             if !is_ours {
                 lock::release(shard.lock());
             }
-            if let Some((place, _)) = place.filter(|(_, read)| read.at == shard.at) {
-                return place;
+            if let Some((seen, _)) = seen.filter(|(_, read)| read.at == shard.at) {
+                return seen;
             }
         }
     }

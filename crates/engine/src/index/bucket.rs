@@ -120,6 +120,17 @@ impl LineTags {
     pub fn used(&self) -> usize {
         SLOTS - self.matches(0).count_ones() as usize
     }
+
+    /// The slots that are filled.
+    #[inline(always)]
+    pub fn used_slots(&self) -> impl Iterator<Item = usize> {
+        let mut used = !self.matches(0) & ((1 << SLOTS) - 1);
+        std::iter::from_fn(move || {
+            let slot = (used != 0).then(|| used.trailing_zeros() as usize);
+            used &= used.wrapping_sub(1);
+            slot
+        })
+    }
 }
 
 /// A bit for each of the sixteen bytes that is `byte`.

@@ -1,14 +1,13 @@
 //! KEYS, SCAN, RANDOMKEY: names by the way they are stored.
 
 use crate::context::Context;
-use crate::limits::{KEYS_STEP, SCAN_COUNT_DEFAULT};
+use crate::limits::SCAN_COUNT_DEFAULT;
 use crate::redis::error::CommandError;
 use crate::redis::glob::{self, Case};
 use crate::redis::number::{cursor, integer, up_to_nul};
 use crate::redis::row::{Call, Outcome};
 use dolium_protocol::number::Decimal;
-use dolium_protocol::resp::Args;
-use std::collections::HashSet;
+use dolium_protocol::resp::{Args, RespWriter};
 
 pub fn keys(ctx: &mut Context<'_>, call: &Call<'_>) -> Outcome {
     let (db, pattern) = (ctx.db(), call.args.arg(1));
@@ -21,25 +20,19 @@ pub fn keys(ctx: &mut Context<'_>, call: &Call<'_>) -> Outcome {
         }
         return Ok(());
     }
-    // The iteration may meet a key twice when the store grows meanwhile; KEYS names it once.
-    let mut names = HashSet::<Box<[u8]>>::new();
-    let mut cursor = 0;
-    loop {
-        cursor = ctx.session.scan(db, cursor, KEYS_STEP, ctx.now, |name, _| {
-            // A lone star means all, be it the empty name, which matches no star.
-            if pattern == b"*" || glob::matches(pattern, name, Case::Sensitive) {
-                names.insert(name.into());
-            }
-        });
-        if cursor == 0 {
-            break;
-        }
-    }
-    let mut reply = ctx.reply();
-    reply.array(names.len());
-    for name in &names {
-        reply.bulk(name);
-    }
+    // A lone star means all, be it the empty name, which matches no star.
+    let all = pattern == b"*";
+    let keep: &mut dyn FnMut(&[u8]) -> bool =
+        &mut |name| all || glob::matches(pattern, name, Case::Sensitive);
+    // How many there are is said first, and known last.
+    let (mut framed, mut count) = (Vec::new(), 0);
+    let mut names = RespWriter::new(&mut framed, ctx.client.resp);
+    ctx.session.scan_all(db, ctx.now, keep, |name| {
+        names.bulk(name);
+        count += 1;
+    });
+    ctx.reply().array(count);
+    ctx.out.extend_from_slice(&framed);
     Ok(())
 }
 
@@ -87,10 +80,10 @@ pub fn scan(ctx: &mut Context<'_>, call: &Call<'_>) -> Outcome {
     let options = ScanOptions::parse(&call.args, SCAN_OPTIONS)?;
     let mut names: Vec<Vec<u8>> = Vec::new();
     let (mut looked_at, mut over) = (0, Vec::new());
-    let next = ctx.session.scan_past(ctx.db(), cursor, options.count, ctx.now, |name, found| {
-        if !options.pattern.is_none_or(|p| glob::matches(p, name, Case::Sensitive)) {
-            return;
-        }
+    let keep: &mut dyn FnMut(&[u8]) -> bool =
+        &mut |name| options.pattern.is_none_or(|p| glob::matches(p, name, Case::Sensitive));
+    let (db, count) = (ctx.db(), options.count);
+    let next = ctx.session.scan_past(db, cursor, count, ctx.now, keep, |name, found| {
         // Redis looks each key up to see its type, and counts that.
         let Some(found) = found else {
             over.extend(options.kind.map(|_| name.to_vec()));
