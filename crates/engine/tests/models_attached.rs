@@ -11,6 +11,7 @@ use dolium_engine::sync::modelled::Fault;
 use models::history::Step::*;
 use models::run::{check, must_fail};
 use models::scene::{Scene, crowd};
+use models::scenes::parts;
 
 const A: Db = Db(0);
 const B: Db = Db(1);
@@ -156,4 +157,24 @@ fn one_read_after_the_other_sees_a_write_of_several_keys_whole() {
 #[test]
 fn control_without_the_mark_of_several_it_is_seen_in_part() {
     must_fail(Fault::Several, || several().play_attached());
+}
+
+#[test]
+fn a_string_changed_in_place_is_seen_whole() {
+    check(|| parts().play_attached());
+}
+
+#[test]
+fn control_without_the_mark_half_a_string_is_seen() {
+    must_fail(Fault::Several, || parts().play_plain(0));
+}
+
+#[test]
+fn control_without_the_mark_half_a_string_is_seen_by_a_batch() {
+    must_fail(Fault::Several, || parts().play_together(0));
+}
+
+#[test]
+fn control_without_the_mark_half_a_longer_string_is_seen_by_a_batch() {
+    must_fail(Fault::Several, || parts().play_together(1));
 }

@@ -35,6 +35,12 @@ fn a_collection_changed_in_place_is_seen_whole() {
 }
 
 #[test]
+fn a_string_changed_in_place_is_seen_whole() {
+    check(parts);
+    check_attached(parts);
+}
+
+#[test]
 fn keys_come_and_go_and_others_stay() {
     check(insert_and_delete);
 }

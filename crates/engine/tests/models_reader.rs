@@ -33,6 +33,32 @@ fn control_without_the_mark_half_a_change_is_seen() {
 }
 
 #[test]
+fn a_string_changed_in_place_is_seen_whole() {
+    check(|| parts().play());
+}
+
+/// Each way of a reader by itself: were the mark left out of one of them only, the others would see it.
+#[test]
+fn control_without_the_mark_half_a_string_is_seen() {
+    must_fail(Fault::Several, || parts().play_once(0));
+}
+
+#[test]
+fn control_without_the_mark_half_a_string_is_seen_by_a_batch() {
+    must_fail(Fault::Several, || parts().play_fetched(0));
+}
+
+#[test]
+fn control_without_the_mark_half_a_longer_string_is_seen_by_a_batch() {
+    must_fail(Fault::Several, || parts().play_fetched(1));
+}
+
+#[test]
+fn control_without_the_mark_strings_of_two_moments_are_seen() {
+    must_fail(Fault::Several, || parts().play_once(2));
+}
+
+#[test]
 fn keys_come_and_go_and_others_stay() {
     check(|| insert_and_delete().play());
 }

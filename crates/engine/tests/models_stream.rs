@@ -102,6 +102,14 @@ fn writers() -> [Vec<Step>; 2] {
     ]
 }
 
+/// Strings that change where they stand, one of them to its block's end, beside keys that come and go.
+fn writers_of_parts() -> [Vec<Step>; 2] {
+    [
+        vec![Part(A, "one", 30), Part(A, "one", 33), Remove(A, "one"), Put(A, "one", 30)],
+        vec![Part(A, "two", 30), Part(A, "two", 32), Part(A, "stays", 31), Part(A, "two", 32)],
+    ]
+}
+
 /// Running writers.
 struct Tasks {
     tasks: Vec<shuttle::thread::JoinHandle<()>>,
@@ -169,7 +177,7 @@ fn follow(reader: &mut ChangeReader, tasks: &Tasks) -> Vec<Change> {
     }
 }
 
-fn stream(delivery: Delivery) {
+fn stream(delivery: Delivery, lists: [Vec<Step>; 2]) {
     let (engine, mut reader, session) = quietly(|| {
         let engine = engine();
         prepare(&engine, &before());
@@ -177,7 +185,7 @@ fn stream(delivery: Delivery) {
         let session = engine.session().expect("a slot");
         (engine, reader, session)
     });
-    let tasks = start(&engine, writers());
+    let tasks = start(&engine, lists);
     let changes = follow(&mut reader, &tasks);
     quietly(|| {
         let mut store = initial();
@@ -195,12 +203,17 @@ fn stream(delivery: Delivery) {
 
 #[test]
 fn changes_add_up_to_the_store() {
-    check(|| stream(Delivery::Lossy));
+    check(|| stream(Delivery::Lossy, writers()));
 }
 
 #[test]
 fn changes_for_a_reader_that_is_waited_for_add_up_to_the_store() {
-    check(|| stream(Delivery::Lossless));
+    check(|| stream(Delivery::Lossless, writers()));
+}
+
+#[test]
+fn changes_in_place_add_up_to_the_store() {
+    check(|| stream(Delivery::Lossy, writers_of_parts()));
 }
 
 /// One reader wants names, and another begins to want values while changes are made: it has exactly those
@@ -384,6 +397,11 @@ fn cut_against(before: Vec<Step>, lists: [Vec<Step>; 2]) {
 #[test]
 fn a_cut_is_the_store_as_of_its_moment() {
     check(|| cut_against(before(), writers()));
+}
+
+#[test]
+fn a_cut_has_strings_as_they_were_before_they_changed_in_place() {
+    check(|| cut_against(before(), writers_of_parts()));
 }
 
 #[test]

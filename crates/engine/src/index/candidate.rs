@@ -80,7 +80,7 @@ impl<'a> View<'a> {
             && step!(Version, versions())
             && step!(Directory, directory())
             && step!(Root, self.root_of(db) == fetch.root)
-            && shard.several() == fetch.several;
+            && step!(Several, shard.several() == fetch.several);
         holds.then_some(result)
     }
 

@@ -161,6 +161,18 @@ fn read_fetched(
     *floor = history.moment_of(*floor, &[((db.0, name), held)]);
 }
 
+/// Such a read of the first key.
+fn read_in_passes(
+    session: &Session,
+    history: &History,
+    floor: &mut usize,
+    db: Db,
+    names: &'static [&'static str],
+) {
+    let key = session.engine().key(names[0].as_bytes());
+    read_fetched(session, history, floor, db, (names[0], key));
+}
+
 /// A read in the passes of a batch, in which the same key is read without before its turn: what that read saw
 /// is the floor.
 fn read_in_turn(
@@ -219,6 +231,17 @@ pub fn read_attached(
     db: Db,
     names: &'static [&'static str],
 ) {
+    read_together(session, history, floor, db, names);
+    read_plain(session, history, floor, db, names);
+}
+
+fn read_together(
+    session: &Session,
+    history: &History,
+    floor: &mut usize,
+    db: Db,
+    names: &'static [&'static str],
+) {
     *floor = history.done().max(*floor);
     session.get_batch_as_attached(db, names, NOW, |number, read| {
         // Who lost a thousand times asks the server.
@@ -226,6 +249,15 @@ pub fn read_attached(
             *floor = history.moment_of_value(*floor, (db.0, names[number]), value);
         }
     });
+}
+
+fn read_plain(
+    session: &Session,
+    history: &History,
+    floor: &mut usize,
+    db: Db,
+    names: &'static [&'static str],
+) {
     for name in names {
         *floor = history.done().max(*floor);
         let key = session.engine().key(name.as_bytes());
@@ -264,6 +296,21 @@ impl Scene {
     /// One read by one of its readers, and nobody else's.
     pub fn play_once(&self, reader: usize) {
         self.of_one(reader).play_with(read_once);
+    }
+
+    /// Reads in the passes of a batch by one of its readers, and nobody else's.
+    pub fn play_fetched(&self, reader: usize) {
+        self.of_one(reader).play_with(read_in_passes);
+    }
+
+    /// A batch of an attached process by one of its readers, and nobody else's.
+    pub fn play_together(&self, reader: usize) {
+        self.of_one(reader).play_with(read_together);
+    }
+
+    /// A read of each key by itself, by the short way of an attached process.
+    pub fn play_plain(&self, reader: usize) {
+        self.of_one(reader).play_with(read_plain);
     }
 
     /// The same as an attached process reads.

@@ -39,6 +39,26 @@ pub fn patched() -> Scene {
     }
 }
 
+/// Strings that stay where they are and change: of the commonest form (`one`), of a longer one (`wide`), one that
+/// becomes longer, and a block that goes from hand to hand in between.
+pub fn parts() -> Scene {
+    Scene {
+        before: vec![Put(A, "one", 40), Put(A, "wide", 300), Put(A, "stays", 40)],
+        steps: vec![
+            Part(A, "one", 40),
+            Part(A, "wide", 300),
+            Part(A, "one", 41),
+            Put(A, "stays", 40),
+            Part(A, "wide", 302),
+            Remove(A, "one"),
+            Put(A, "one", 41),
+            Part(A, "one", 41),
+        ],
+        readers: vec![(A, &["one"]), (A, &["wide"]), (A, &["wide", "one"])],
+        turns: 3,
+    }
+}
+
 pub fn insert_and_delete() -> Scene {
     Scene {
         before: vec![Put(A, "one", 40), Put(A, "stays", 40)],
