@@ -141,17 +141,18 @@ fn store_unwatched(
     let name = session.engine().key(key);
     context.tally.add(Count::Set);
     let old = match order.mode {
-        // What is there is copied, too.
-        Mode::Append | Mode::Prepend => session.peek(db, &name, now).map_or(0, |old| old.len),
+        // What is there is copied, too. It stays where it is if something is put behind it and its block has room:
+        // whether that is so is seen under the lock.
+        Mode::Prepend => session.peek(db, &name, now).map_or(0, |old| old.len),
         _ => 0,
     };
-    let bytes = key.len() + old + data.len();
+    let mut bytes = key.len() + old + data.len();
     // What goes by the item that is there finds it: that does not go for the new one.
-    let make_room = || match order.mode {
+    let make_room = |bytes| match order.mode {
         Mode::Set if order.cas == 0 => session.make_room(bytes, now),
         _ => session.make_room_beside(db, &name, bytes, now),
     };
-    let mut room = make_room();
+    let mut room = make_room(bytes);
     let mut guard = session.write(db, &name, now);
     let mut tries = 0;
     let stored = loop {
@@ -159,7 +160,16 @@ fn store_unwatched(
         let stored = match order.mode {
             _ if room.is_err() => Err(StoreError::Full),
             Mode::Set => put(&mut guard, db, &name, order, data, unique, 0),
-            _ => match conditional(context, &mut guard, &name, order, data, unique, tries == 1) {
+            _ => match conditional(
+                context,
+                &mut guard,
+                &name,
+                order,
+                data,
+                unique,
+                &mut bytes,
+                tries == 1,
+            ) {
                 Ok(stored) => stored,
                 Err(refused) => {
                     context.tally.add(Count::NotStored);
@@ -170,9 +180,9 @@ fn store_unwatched(
         if stored != Err(StoreError::Full) || room.is_err() || tries == ROOM_TRIES {
             break stored;
         }
-        // Between the making of room and the lock another thread has taken it.
+        // Between the making of room and the lock another thread has taken it, or it was made for less.
         drop(guard);
-        room = make_room();
+        room = make_room(bytes);
         guard = session.write(db, &name, now);
     };
     let error = match stored {
@@ -233,7 +243,8 @@ fn put(
     stored
 }
 
-/// Stores if what is there allows it. `Err`: it does not. Only the first try of a store is counted.
+/// Stores if what is there allows it. `Err`: it does not. Only the first try of a store is counted. `room` is for
+/// how many bytes there is room; full, it may be raised to what is needed.
 fn conditional(
     context: &McContext<'_>,
     guard: &mut Guard<'_>,
@@ -241,6 +252,7 @@ fn conditional(
     order: &Order,
     data: &[u8],
     unique: bool,
+    room: &mut usize,
     is_first: bool,
 ) -> Result<Result<u64, StoreError>, Outcome> {
     let db = context.db;
@@ -300,8 +312,10 @@ fn conditional(
             Err(Outcome::NotStored)
         }
         Mode::Append if extends_in_place(guard, db, name, &found, data, unique) => {
-            let unique = if unique { guard.find(db, name).map_or(0, |new| new.unique) } else { 0 };
-            Ok(Ok(unique))
+            Ok(Ok(new_unique(guard, db, name, unique)))
+        }
+        Mode::Append if is_first && lacks_room(context, name, &found, data, room) => {
+            Ok(Err(StoreError::Full))
         }
         Mode::Append | Mode::Prepend => Ok(extend(guard, db, name, order, data, unique)),
     }
@@ -319,6 +333,23 @@ fn extends_in_place(
 ) -> bool {
     let part = Patch { at: found.len, bytes: data };
     (!unique || found.unique != 0) && guard.store_part(db, name, Event::Append, &part)
+}
+
+/// The unique number of an item that has one, if it is asked for.
+fn new_unique(guard: &mut Guard<'_>, db: Db, name: &Key<'_>, is_asked: bool) -> u64 {
+    if is_asked { guard.find(db, name).map_or(0, |new| new.unique) } else { 0 }
+}
+
+/// Whether room has to be made for what is there with the data behind it; then `room` says how much.
+fn lacks_room(
+    context: &McContext<'_>,
+    name: &Key<'_>,
+    found: &Found,
+    data: &[u8],
+    room: &mut usize,
+) -> bool {
+    *room = name.bytes().len() + found.len + data.len();
+    !context.session.has_ample_room(*room)
 }
 
 /// Puts the data behind or before what is there. Flags and time to live stay.

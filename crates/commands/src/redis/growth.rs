@@ -3,6 +3,7 @@
 //!
 //! ```text
 //!   RPUSH l x    the list has room: a few bytes    it has none: all of it, half as much again to spare
+//!   APPEND s x   the block has room: a few bytes   it has none: all of it
 //! ```
 //! EXEC makes room before it takes its locks, under which none can be made. Were only the arguments
 //! counted, a push in a transaction would be refused for as long as its list has no room to spare, in a
@@ -34,6 +35,16 @@ struct Brought {
     between: bool,
 }
 
+/// What the queue stores in one string.
+#[derive(Clone, Copy, Debug, Default)]
+struct Parts {
+    /// Bytes that go behind the end, wherever that is.
+    tail: usize,
+    /// Where the others end.
+    end: usize,
+    longest: usize,
+}
+
 impl Brought {
     fn bytes(&self) -> usize {
         self.front + self.back
@@ -52,6 +63,7 @@ pub fn make_room(ctx: &Context<'_>) {
     let mut room = ctx.client.transaction.room;
     let mut grown: HashMap<(Db, u64), (Key<'_>, Brought)> = HashMap::new();
     let mut copied: HashMap<(Db, u64), Key<'_>> = HashMap::new();
+    let mut changed: HashMap<(Db, u64), (Key<'_>, Parts)> = HashMap::new();
     let mut results = Results::default();
     let mut db = ctx.db();
     for queued in &ctx.client.transaction.queued {
@@ -63,6 +75,13 @@ pub fn make_room(ctx: &Context<'_>) {
         if copies_the_value(row.name) {
             let key = ctx.key(args.arg(usize::from(row.keys.first)));
             copied.insert((db, key.hash()), key);
+        }
+        if let Some((tail, end, longest)) = part(row.name, &args) {
+            let key = ctx.key(args.arg(1));
+            let parts = &mut changed.entry((db, key.hash())).or_insert((key, Parts::default())).1;
+            parts.tail += tail;
+            parts.end = parts.end.max(end);
+            parts.longest = parts.longest.max(longest);
         }
         if !matches!(row.group, Group::List | Group::Set) || !row.has(flag::WRITE) {
             continue;
@@ -77,6 +96,9 @@ pub fn make_room(ctx: &Context<'_>) {
     for ((db, _), (key, brought)) in &grown {
         add_if_made_anew(ctx, *db, key, brought, &mut room);
     }
+    for ((db, _), (key, parts)) in &changed {
+        add_if_stored_anew(ctx, *db, key, parts, &mut room);
+    }
     for ((db, _), key) in &copied {
         if let Some(found) = ctx.session.peek(*db, key, ctx.now) {
             room.add(1, rewritten_bytes(key, &found));
@@ -88,15 +110,12 @@ pub fn make_room(ctx: &Context<'_>) {
     }
 }
 
-/// Whether a command stores another copy of what its first key holds: changed, in another place, or with a time
-/// to live or a number that it had not.
+/// Whether a command stores another copy of what its first key holds: in another place, or with a time to live or
+/// a number that it had not.
 fn copies_the_value(name: &str) -> bool {
     matches!(
         name,
-        "append"
-            | "setrange"
-            | "setbit"
-            | "rename"
+        "rename"
             | "renamenx"
             | "move"
             | "copy"
@@ -108,6 +127,21 @@ fn copies_the_value(name: &str) -> bool {
             | "dolium|cas"
             | "dolium|setflags"
     )
+}
+
+/// What a command that changes a part of a string stores behind its end, where what it stores elsewhere ends, and
+/// how much it is.
+fn part(name: &str, args: &Args<'_>) -> Option<(usize, usize, usize)> {
+    let offset = || number::parse_i64(args.arg(2)).and_then(|at| usize::try_from(at).ok());
+    match name {
+        "append" => Some((args.arg(2).len(), 0, args.arg(2).len())),
+        "setrange" => {
+            let bytes = args.arg(3).len();
+            Some((0, offset()?.checked_add(bytes)?, bytes))
+        }
+        "setbit" => Some((0, offset()? / 8 + 1, 1)),
+        _ => None,
+    }
 }
 
 /// The key that a command adds to, and what it brings.
@@ -147,6 +181,18 @@ fn brought<'a>(
         }
         _ => return None,
     })
+}
+
+/// Adds what a string takes anew, unless its block has room for what comes, or memory is plenty. One that is not
+/// there is no longer than the arguments, which are counted.
+fn add_if_stored_anew(ctx: &Context<'_>, db: Db, key: &Key<'_>, parts: &Parts, room: &mut Room) {
+    let Some(found) = ctx.session.peek(db, key, ctx.now) else { return };
+    let end = found.len.max(parts.end).saturating_add(parts.tail);
+    // What lies between the end and a part behind it is stored with the part.
+    let longest = parts.longest.max(parts.end.saturating_sub(found.len));
+    if !ctx.session.takes_parts(db, key, end, longest) {
+        room.add(1, key.bytes().len() + end);
+    }
 }
 
 /// Adds what a collection takes anew, unless it has room for what comes, or memory is plenty.

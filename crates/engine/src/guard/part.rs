@@ -18,6 +18,7 @@ use crate::item::Head;
 use crate::journal::{Entry, patch_bytes};
 use crate::lease::LEASED_BYTES_MIN;
 use crate::packed::Patch;
+use crate::session::Session;
 use crate::sync::atomics::Ordering::{Relaxed, Release};
 use crate::sync::atomics::fence;
 use crate::verbs::*;
@@ -73,14 +74,34 @@ impl<'s> Guard<'s> {
     }
 }
 
+impl Session {
+    /// Whether [`Guard::store_part`] would store bytes that end at `end`, none of them longer than `longest`, behind or
+    /// within the string at a key, as far as can be told without its lock.
+    pub fn takes_parts(&self, db: Db, key: &Key<'_>, end: usize, longest: usize) -> bool {
+        self.read(db, key, |hit| {
+            hit.is_some_and(|hit| {
+                longest <= PART_BYTES_MAX && with_len(&hit.item.head, end).is_some()
+            })
+        })
+    }
+}
+
 /// The header that a string has with these bytes. `None`: it is none, they are too many, do not fit into its block or
 /// would leave a gap, or its key would have to move for a longer header.
 fn with_part(old: &Head, part: &Patch<'_>) -> Option<Head> {
     let is_long = part.bytes.len() > PART_BYTES_MAX;
-    if !old.is_string() || old.is_int() || part.at > old.value_len || is_long {
+    if part.at > old.value_len || is_long {
         return None;
     }
-    let value_len = old.value_len.max(part.at.checked_add(part.bytes.len())?);
+    with_len(old, part.at.checked_add(part.bytes.len())?)
+}
+
+/// The same of bytes that end there.
+fn with_len(old: &Head, end: usize) -> Option<Head> {
+    if !old.is_string() || old.is_int() {
+        return None;
+    }
+    let value_len = old.value_len.max(end);
     let longest = if old.is_wide() { crate::limits::VALUE_BYTES_MAX } else { 255 };
     let mut head = Head { value_len, encoding_code: Encoding::Raw as u8, ..*old };
     head.set_marks(0);

@@ -10,6 +10,7 @@ use crate::context::Context;
 use crate::redis::error::CommandError;
 use crate::redis::number::parse_i64;
 use crate::redis::row::{Call, Outcome};
+use crate::redis::string::change::{Room, change, store_part};
 use crate::redis::string::{keeping, string};
 use dolium_engine::{Db, Event, Guard, Key, Kind, Patch, Value};
 
@@ -40,49 +41,56 @@ pub fn setbit(ctx: &mut Context<'_>, call: &Call<'_>) -> Outcome {
     };
     let (db, key) = (ctx.db(), call.key());
     let before = ctx.session.peek(db, &key, ctx.now).map_or(0, |found| found.len);
-    ctx.make_room(key.bytes().len() + before.max(bit.byte + 1))?;
-    let mut guard = ctx.session.write(db, &key, ctx.now);
-    if let Some(was) = set_in_place(&mut guard, db, &key, bit, on) {
-        drop(guard);
-        ctx.reply().int(i64::from(was));
-        return Ok(());
-    }
-    let mut bytes = Vec::new();
-    if guard.find(db, &key).map(string).transpose()?.is_some() {
-        guard.value(db, &key, &mut bytes);
-    }
-    let len = bytes.len();
-    bytes.resize(len.max(bit.byte + 1), 0);
-    let was = bytes[bit.byte] & bit.mask != 0;
-    // A bit that was so before is no change: nobody is notified, no WATCH is broken.
-    if was != on || bytes.len() != len {
-        if on {
-            bytes[bit.byte] |= bit.mask;
-        } else {
-            bytes[bit.byte] &= !bit.mask;
+    let was = change(ctx, &key, (bit.byte + 1).saturating_sub(before), |guard, room| {
+        if let Some(was) = set_in_bytes(guard, (db, &key), bit, on, room)? {
+            return Ok(was);
         }
-        guard.put(db, &key, &keeping(Value::Parts([&bytes, b"", b""]), Event::SetBit))?;
-    }
-    drop(guard);
+        let mut bytes = Vec::new();
+        if guard.find(db, &key).map(string).transpose()?.is_some() {
+            guard.value(db, &key, &mut bytes);
+        }
+        let len = bytes.len();
+        bytes.resize(len.max(bit.byte + 1), 0);
+        let was = bytes[bit.byte] & bit.mask != 0;
+        // A bit that was so before is no change: nobody is notified, no WATCH is broken.
+        if was != on || bytes.len() != len {
+            if on {
+                bytes[bit.byte] |= bit.mask;
+            } else {
+                bytes[bit.byte] &= !bit.mask;
+            }
+            guard.put(db, &key, &keeping(Value::Parts([&bytes, b"", b""]), Event::SetBit))?;
+        }
+        Ok(was)
+    })?;
     ctx.reply().int(i64::from(was));
     Ok(())
 }
 
-/// Sets a bit of a byte that a string has, and says what it was. `None`: nothing was done, and the string has
-/// to be stored anew, if it is one.
-fn set_in_place(guard: &mut Guard<'_>, db: Db, key: &Key<'_>, bit: Bit, on: bool) -> Option<bool> {
-    let (found, bytes) = guard.packed(db, key)?;
-    // An integer has no bytes to look at.
-    if found.kind != Kind::String || bit.byte >= bytes.len() {
-        return None;
+/// Sets a bit of a string, and says what it was. `None`: nothing was done, and the string has to be stored anew.
+fn set_in_bytes(
+    guard: &mut Guard<'_>,
+    (db, key): (Db, &Key<'_>),
+    bit: Bit,
+    on: bool,
+    room: Room<'_>,
+) -> Result<Option<bool>, CommandError> {
+    let Some((found, bytes)) = guard.packed(db, key) else { return Ok(None) };
+    if found.kind != Kind::String {
+        return Ok(None);
     }
-    let old = bytes.u8_at(bit.byte);
+    // Behind its end there is none. An integer has no bytes to look at; nothing is stored in it below.
+    let is_there = bit.byte < bytes.len();
+    let old = if is_there { bytes.u8_at(bit.byte) } else { 0 };
     let was = old & bit.mask != 0;
-    let new = if on { old | bit.mask } else { old & !bit.mask };
     // As below, a bit that was so before is no change.
-    let is_done = was == on
-        || guard.store_part(db, key, Event::SetBit, &Patch { at: bit.byte, bytes: &[new] });
-    is_done.then_some(was)
+    if is_there && was == on {
+        return Ok(Some(was));
+    }
+    let new = [if on { old | bit.mask } else { old & !bit.mask }];
+    let part = Patch { at: bit.byte, bytes: &new };
+    let is_stored = store_part(guard, (db, key), Event::SetBit, &found, &part, room)?;
+    Ok(is_stored.then_some(was))
 }
 
 pub fn getbit(ctx: &mut Context<'_>, call: &Call<'_>) -> Outcome {

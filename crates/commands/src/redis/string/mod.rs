@@ -1,6 +1,7 @@
 //! The string commands.
 
 pub mod bit;
+mod change;
 pub mod count;
 pub mod lcs;
 pub mod many;

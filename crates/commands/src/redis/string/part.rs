@@ -1,38 +1,36 @@
 //! APPEND and SETRANGE: changes to a part of a value.
 //!
-//! They are made where the value stands, if its block has room for it (`Guard::store_part`): then they cost the
-//! same however long it is. Else it is stored anew.
+//! They are made where the value stands, if its block has room for it: then they cost the same however long it is.
+//! Else it is stored anew.
 
 use crate::context::Context;
 use crate::redis::error::CommandError;
 use crate::redis::number::{integer, value};
 use crate::redis::row::{Call, Outcome};
+use crate::redis::string::change::{change, store_part};
 use crate::redis::string::{keeping, string};
 use dolium_engine::{Event, Patch, Value};
 
 pub fn append(ctx: &mut Context<'_>, call: &Call<'_>) -> Outcome {
     let (db, key, tail) = (ctx.db(), call.key(), call.args.arg(2));
-    let before = ctx.session.peek(db, &key, ctx.now).map_or(0, |found| found.len);
-    ctx.make_room(key.bytes().len() + before + tail.len())?;
-    let mut guard = ctx.session.write(db, &key, ctx.now);
-    let mut old = Vec::new();
-    let (value, len) = match guard.find(db, &key).map(string).transpose()? {
-        // A first APPEND stores what SET would, however long.
-        None => (value(tail), tail.len()),
-        Some(found) => {
-            let len = fits(ctx, found.len, tail.len())?;
-            let part = Patch { at: found.len, bytes: tail };
-            if guard.store_part(db, &key, Event::Append, &part) {
-                drop(guard);
-                ctx.reply().int(len as i64);
-                return Ok(());
+    let len = change(ctx, &key, tail.len(), |guard, room| {
+        let mut old = Vec::new();
+        let (value, len) = match guard.find(db, &key).map(string).transpose()? {
+            // A first APPEND stores what SET would, however long.
+            None => (value(tail), tail.len()),
+            Some(found) => {
+                let len = fits(ctx, found.len, tail.len())?;
+                let part = Patch { at: found.len, bytes: tail };
+                if store_part(guard, (db, &key), Event::Append, &found, &part, room)? {
+                    return Ok(len);
+                }
+                guard.value(db, &key, &mut old);
+                (Value::Parts([&old, tail, b""]), len)
             }
-            guard.value(db, &key, &mut old);
-            (Value::Parts([&old, tail, b""]), len)
-        }
-    };
-    guard.put(db, &key, &keeping(value, Event::Append))?;
-    drop(guard);
+        };
+        guard.put(db, &key, &keeping(value, Event::Append))?;
+        Ok(len)
+    })?;
     ctx.reply().int(len as i64);
     Ok(())
 }
@@ -49,25 +47,24 @@ pub fn setrange(ctx: &mut Context<'_>, call: &Call<'_>) -> Outcome {
         return Ok(());
     }
     let end = fits(ctx, offset, patch.len())?;
-    ctx.make_room(key.bytes().len() + before.max(end))?;
-    let mut guard = ctx.session.write(db, &key, ctx.now);
-    let mut bytes = Vec::new();
-    if let Some(found) = guard.find(db, &key).map(string).transpose()? {
-        let part = Patch { at: offset, bytes: patch };
-        if guard.store_part(db, &key, Event::SetRange, &part) {
-            drop(guard);
-            ctx.reply().int(found.len.max(end) as i64);
-            return Ok(());
+    let len = change(ctx, &key, end.saturating_sub(before), |guard, room| {
+        let mut bytes = Vec::new();
+        if let Some(found) = guard.find(db, &key).map(string).transpose()? {
+            let len = found.len.max(end);
+            let part = Patch { at: offset, bytes: patch };
+            if store_part(guard, (db, &key), Event::SetRange, &found, &part, room)? {
+                return Ok(len);
+            }
+            guard.value(db, &key, &mut bytes);
         }
-        guard.value(db, &key, &mut bytes);
-    }
-    if bytes.len() < end {
-        bytes.resize(end, 0);
-    }
-    bytes[offset..end].copy_from_slice(patch);
-    guard.put(db, &key, &keeping(Value::Parts([&bytes, b"", b""]), Event::SetRange))?;
-    drop(guard);
-    ctx.reply().int(bytes.len() as i64);
+        if bytes.len() < end {
+            bytes.resize(end, 0);
+        }
+        bytes[offset..end].copy_from_slice(patch);
+        guard.put(db, &key, &keeping(Value::Parts([&bytes, b"", b""]), Event::SetRange))?;
+        Ok(bytes.len())
+    })?;
+    ctx.reply().int(len as i64);
     Ok(())
 }
 
