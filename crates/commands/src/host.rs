@@ -28,8 +28,9 @@ pub trait Host {
 
     // ---- configuration ----
 
-    /// Every parameter with its value as `redis.conf` writes it.
-    fn config(&self) -> Vec<(&'static str, String)>;
+    /// Every parameter with its value as `redis.conf` writes it. They are locked meanwhile: nothing of the
+    /// configuration may be asked for by `visit`.
+    fn visit_config(&self, visit: &mut dyn FnMut(&'static str, &str));
     /// Applies all pairs or none. Names come as the client wrote them, in any case. Where `me`
     /// connected from may decide what it may change.
     fn set_config(&self, me: &ClientState, pairs: &[(&[u8], &[u8])]) -> Result<(), ConfigError>;

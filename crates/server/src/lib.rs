@@ -9,6 +9,7 @@
 //!   heap         what the program says of its allocator
 //! ```
 
+pub mod aged;
 pub mod attach;
 mod beside;
 pub mod budget;

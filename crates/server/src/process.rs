@@ -1,9 +1,44 @@
 //! What the system says of this process: memory, processor time, descriptors, cores.
 
+use crate::aged::Aged;
 use crate::limits::{DESCRIPTORS_RESERVED, LINGER_MAX};
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use std::fs;
 use std::path::Path;
+
+/// Resident memory is as old as this at most where it is shown: as in Redis.
+const RESIDENT_MS: u64 = 100;
+/// The limits of control groups may be changed while the server runs, though seldom; Redis looks once.
+const MACHINE_MS: u64 = 60_000;
+/// The system counts processor time by ticks of as long.
+const PROCESSOR_MS: u64 = 10;
+
+/// What INFO tells of them, which would cost more than all of its other lines if each were looked up each time.
+#[derive(Debug, Default)]
+pub struct Surroundings {
+    resident: Aged<u64>,
+    machine: Aged<u64>,
+    processor: Aged<(f64, f64)>,
+    main_thread: Aged<(f64, f64)>,
+}
+
+impl Surroundings {
+    pub fn resident_bytes(&self) -> u64 {
+        self.resident.within(RESIDENT_MS, resident_bytes)
+    }
+
+    pub fn machine_bytes(&self) -> u64 {
+        self.machine.within(MACHINE_MS, machine_bytes)
+    }
+
+    pub fn processor_seconds(&self) -> (f64, f64) {
+        self.processor.within(PROCESSOR_MS, processor_seconds)
+    }
+
+    pub fn main_thread_seconds(&self) -> (f64, f64) {
+        self.main_thread.within(PROCESSOR_MS, main_thread_seconds)
+    }
+}
 
 /// Bytes of one field of /proc/self/status, which counts in KiB.
 fn status_bytes(field: &str) -> u64 {
@@ -14,7 +49,10 @@ fn status_bytes(field: &str) -> u64 {
 }
 
 pub fn resident_bytes() -> u64 {
-    status_bytes("VmRSS")
+    // The second of a few numbers; for all that `status` says the system takes several times as long.
+    let text = fs::read_to_string("/proc/self/statm").unwrap_or_default();
+    let pages = text.split(' ').nth(1).and_then(|n| n.parse::<u64>().ok());
+    pages.unwrap_or(0) * rustix::param::page_size() as u64
 }
 
 pub fn peak_bytes() -> u64 {
@@ -65,14 +103,29 @@ fn group_bytes(groups: &str, read: impl Fn(&Path) -> Option<String>) -> u64 {
 
 /// Processor seconds of the whole process: (user, system).
 pub fn processor_seconds() -> (f64, f64) {
-    let text = fs::read_to_string("/proc/self/stat").unwrap_or_default();
-    // The name, which may hold blanks, ends with the last parenthesis.
-    let fields: Vec<&str> = text.rsplit(") ").next().unwrap_or("").split_whitespace().collect();
-    let seconds = |at: usize| {
-        let ticks = fields.get(at).and_then(|n| n.parse::<f64>().ok()).unwrap_or(0.0);
-        ticks / rustix::param::clock_ticks_per_second() as f64
-    };
-    (seconds(11), seconds(12))
+    seconds_in("/proc/self/stat")
+}
+
+/// The same of the thread that the process began with.
+fn main_thread_seconds() -> (f64, f64) {
+    seconds_in(&format!("/proc/self/task/{}/stat", std::process::id()))
+}
+
+fn seconds_in(path: &str) -> (f64, f64) {
+    let stat = fs::read_to_string(path).unwrap_or_default();
+    let ticks_per_second = rustix::param::clock_ticks_per_second() as f64;
+    match ticks(&stat) {
+        Some((user, system)) => (user as f64 / ticks_per_second, system as f64 / ticks_per_second),
+        None => (0.0, 0.0),
+    }
+}
+
+/// Fields 14 and 15 of a `stat` file, counted from 1: the ticks in user mode and in the system. The
+/// second field is a name in parentheses, which may hold blanks and parentheses itself.
+fn ticks(stat: &str) -> Option<(u64, u64)> {
+    let (_, behind_name) = stat.rsplit_once(") ")?;
+    let mut fields = behind_name.split_ascii_whitespace().skip(11);
+    Some((fields.next()?.parse().ok()?, fields.next()?.parse().ok()?))
 }
 
 /// Raises the limit on descriptors to what so many clients need; what it is now.
@@ -129,6 +182,26 @@ mod tests {
             found.map(|(_, text)| text.to_string())
         };
         group_bytes(groups, read)
+    }
+
+    #[test]
+    fn ticks_are_found_behind_any_name() {
+        let stat = "7 (a) b (c) S 1 7 7 0 -1 4194560 100 0 0 0 31 12 0 0 20 0 4 0";
+        assert_eq!(ticks(stat), Some((31, 12)));
+        assert_eq!(ticks(""), None);
+    }
+
+    #[test]
+    fn the_main_thread_is_read_of() {
+        let path = format!("/proc/self/task/{}/stat", std::process::id());
+        let stat = fs::read_to_string(path).expect("the main thread of this process");
+        assert!(ticks(&stat).is_some(), "{stat}");
+    }
+
+    #[test]
+    fn resident_memory_is_that_of_the_process() {
+        let (resident, peak) = (resident_bytes(), peak_bytes());
+        assert!(0 < resident && resident <= peak.max(1 << 20) * 2, "{resident}, at most {peak}");
     }
 
     #[test]

@@ -1,5 +1,6 @@
 //! What all threads share: the engine, the configuration, the registries and the statistics.
 
+use crate::aged::Aged;
 use crate::budget::BufferBudget;
 use crate::clients::Clients;
 use crate::clock::{self, Stopwatch};
@@ -9,13 +10,14 @@ use crate::mailbox::{Mail, Mailbox};
 use crate::memcached::Memcached;
 use crate::notify::Notifier;
 use crate::pause::Pause;
+use crate::process::Surroundings;
 use crate::pubsub::PubSub;
 use crate::slowlog::{LatencyMonitor, SlowLog};
 use crate::statistics::Statistics;
 use crate::tls::Tls;
 use crate::waiting::WaitingClients;
 use dolium_commands::connection::ClientState;
-use dolium_commands::host::{Executed, SlowEntry};
+use dolium_commands::host::{Executed, HeapUsage, SlowEntry};
 use dolium_commands::redis::row::{Row, flag};
 use dolium_commands::redis::slow_arguments;
 use dolium_engine::arena::layout;
@@ -48,6 +50,10 @@ pub struct Server {
     pub run_id: String,
     /// The TCP port for Redis clients, as it came out.
     pub port: AtomicU16,
+    /// What the system says of this process and its surroundings.
+    pub surroundings: Surroundings,
+    /// What the allocator said of the heap.
+    pub heap_usage: Aged<HeapUsage>,
     /// Resident bytes before there was any data.
     pub startup_bytes: AtomicU64,
     random: AtomicU64,
@@ -86,6 +92,8 @@ impl Server {
             started_unix_s: clock::unix_us() / 1_000_000,
             run_id: random_bytes::<20>()?.iter().map(|b| format!("{b:02x}")).collect(),
             port: AtomicU16::new(port),
+            surroundings: Surroundings::default(),
+            heap_usage: Aged::default(),
             startup_bytes: AtomicU64::new(0),
             random: AtomicU64::new(u64::from_ne_bytes(random_bytes()?)),
             flushes: Mutex::default(),

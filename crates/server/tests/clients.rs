@@ -188,7 +188,9 @@ fn another_port_may_be_chosen_while_clients_stay() {
 fn what_config_get_shows_may_be_set_again() {
     let house = House::open(&[]);
     let mut client = house.client();
-    for (name, value) in house.running.server.config.all() {
+    let mut all = Vec::new();
+    house.running.server.config.visit(&mut |name, value| all.push((name, value.to_owned())));
+    for (name, value) in all {
         let is_fixed = dolium_server::config::table::position(name)
             .map(|at| &dolium_server::config::table::DIRECTIVES[at])
             .is_some_and(|d| !d.mutable);

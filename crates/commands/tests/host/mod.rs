@@ -41,8 +41,9 @@ impl Host for FakeHost {
     fn check_password(&self, user: &[u8], _: &[u8]) -> bool {
         user == b"default"
     }
-    fn config(&self) -> Vec<(&'static str, String)> {
-        vec![("port", "6379".to_owned()), ("key-load-delay", "0".to_owned())]
+    fn visit_config(&self, visit: &mut dyn FnMut(&'static str, &str)) {
+        visit("port", "6379");
+        visit("key-load-delay", "0");
     }
     fn set_config(&self, _: &ClientState, pairs: &[(&[u8], &[u8])]) -> Result<(), ConfigError> {
         Err(ConfigError::Unknown { name: pairs[0].0.to_vec() })

@@ -181,17 +181,15 @@ impl Config {
         }
     }
 
-    /// Every directive with its value, aliases included (tools ask for either name).
-    pub fn all(&self) -> Vec<(&'static str, String)> {
-        let values = self.values();
-        let mut all = Vec::with_capacity(values.len() + 8);
-        for (directive, value) in DIRECTIVES.iter().zip(values) {
+    /// Shows every directive with its value, aliases included (tools ask for either name). They do not change
+    /// meanwhile.
+    pub fn visit(&self, visit: &mut dyn FnMut(&'static str, &str)) {
+        for (directive, value) in DIRECTIVES.iter().zip(self.lock().iter()) {
             if !directive.alias.is_empty() {
-                all.push((directive.alias, value.clone()));
+                visit(directive.alias, value);
             }
-            all.push((directive.name, value));
+            visit(directive.name, value);
         }
-        all
     }
 
     /// The value of a directive; its name must be in the table.

@@ -10,6 +10,7 @@ use dolium_commands::connection::ClientState;
 use dolium_commands::redis::table::ROWS;
 use dolium_engine::Db;
 use std::fmt::Write;
+use std::sync::OnceLock;
 use std::sync::atomic::Ordering::Relaxed;
 
 type Section = fn(&Server, &mut String);
@@ -96,14 +97,20 @@ fn server(server: &Server, out: &mut String) {
     );
 }
 
-fn os_name() -> String {
-    let name = rustix::system::uname();
-    let text = |part: &std::ffi::CStr| part.to_string_lossy().into_owned();
-    format!("{} {} {}", text(name.sysname()), text(name.release()), text(name.machine()))
+fn os_name() -> &'static str {
+    static NAME: OnceLock<String> = OnceLock::new();
+    NAME.get_or_init(|| {
+        let name = rustix::system::uname();
+        let text = |part: &std::ffi::CStr| part.to_string_lossy().into_owned();
+        format!("{} {} {}", text(name.sysname()), text(name.release()), text(name.machine()))
+    })
 }
 
-fn executable() -> String {
-    std::env::current_exe().map_or(String::new(), |path| path.display().to_string())
+fn executable() -> &'static str {
+    static PATH: OnceLock<String> = OnceLock::new();
+    PATH.get_or_init(|| {
+        std::env::current_exe().map_or(String::new(), |path| path.display().to_string())
+    })
 }
 
 fn clients(server: &Server, out: &mut String) {

@@ -5,10 +5,13 @@
 //! and `heap_` fields tell them apart.
 
 use super::info::lines;
-use crate::process;
 use crate::server::Server;
 use std::fmt::Write;
 use std::sync::atomic::Ordering::Relaxed;
+
+/// What the allocator says of the heap is as old as this at most where INFO shows it: it adds up for some tens of
+/// microseconds.
+const HEAP_MS: u64 = 100;
 
 fn human(bytes: u64) -> String {
     let units = [("G", 1u64 << 30), ("M", 1 << 20), ("K", 1 << 10)];
@@ -20,11 +23,12 @@ fn human(bytes: u64) -> String {
 
 pub(super) fn memory(server: &Server, out: &mut String) {
     let arena = server.engine.memory();
-    let heap = server.config.heap.usage();
+    let heap = server.heap_usage.within(HEAP_MS, || server.config.heap.usage());
     let all = heap.with_arena(&arena);
     let buffers = server.buffers.used();
     let used = arena.committed + buffers;
-    let resident = process::resident_bytes();
+    let resident = server.surroundings.resident_bytes();
+    let machine = server.surroundings.machine_bytes();
     let sampled = &server.statistics.sampled;
     let peak = sampled.peak_bytes.fetch_max(used, Relaxed).max(used);
     let dataset = arena.live.saturating_sub(arena.index);
@@ -45,8 +49,8 @@ pub(super) fn memory(server: &Server, out: &mut String) {
         "allocator_allocated" => all.allocated,
         "allocator_active" => all.active,
         "allocator_resident" => all.resident,
-        "total_system_memory" => process::machine_bytes(),
-        "total_system_memory_human" => human(process::machine_bytes()),
+        "total_system_memory" => machine,
+        "total_system_memory_human" => human(machine),
         "used_memory_lua" => 0,
         "used_memory_vm_eval" => 0,
         "used_memory_lua_human" => human(0),

@@ -46,8 +46,8 @@ impl Host for Server {
         user == b"default" && (right.is_empty() || same_bytes(right.as_bytes(), password))
     }
 
-    fn config(&self) -> Vec<(&'static str, String)> {
-        self.config.all()
+    fn visit_config(&self, visit: &mut dyn FnMut(&'static str, &str)) {
+        self.config.visit(visit);
     }
 
     fn set_config(&self, me: &ClientState, given: &[(&[u8], &[u8])]) -> Result<(), ConfigError> {
@@ -125,6 +125,7 @@ impl Host for Server {
 
     fn purge_heap(&self) {
         self.config.heap.give_back();
+        self.heap_usage.forget();
     }
 
     fn heap_report(&self) -> Option<String> {

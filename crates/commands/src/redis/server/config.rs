@@ -11,12 +11,17 @@ use crate::redis::row::{Call, Outcome};
 const HIDDEN: [&[u8]; 2] = [b"key-load-delay", b"rdb-key-save-delay"];
 
 pub fn get(ctx: &mut Context<'_>, call: &Call<'_>) -> Outcome {
-    let all = ctx.host.config();
     let patterns = call.args.from(2);
+    let patterns: Vec<_> = patterns.iter().map(|pattern| (pattern, is_glob(pattern))).collect();
     // By whichever pattern finds it first.
-    let shown = |name| patterns.iter().find_map(|pattern| shown_as(name, pattern));
-    let chosen: Vec<_> =
-        all.iter().filter_map(|(name, value)| Some((shown(name.as_bytes())?, value))).collect();
+    let shown =
+        |name| patterns.iter().find_map(|&(pattern, is_glob)| shown_as(name, pattern, is_glob));
+    let mut chosen = Vec::new();
+    ctx.host.visit_config(&mut |name, value| {
+        if let Some(name) = shown(name.as_bytes()) {
+            chosen.push((name, value.to_owned()));
+        }
+    });
     let mut reply = ctx.reply();
     reply.map(chosen.len());
     for (name, value) in chosen {
@@ -28,12 +33,16 @@ pub fn get(ctx: &mut Context<'_>, call: &Call<'_>) -> Outcome {
 
 /// The name of a parameter as a pattern shows it: who asks for one by its name, in whatever case,
 /// finds the answer under that spelling.
-fn shown_as<'a>(name: &'a [u8], pattern: &'a [u8]) -> Option<&'a [u8]> {
-    // A backslash alone makes no pattern of a name here.
-    if !pattern.iter().any(|b| matches!(b, b'*' | b'?' | b'[')) {
+fn shown_as<'a>(name: &'a [u8], pattern: &'a [u8], is_glob: bool) -> Option<&'a [u8]> {
+    if !is_glob {
         return pattern.eq_ignore_ascii_case(name).then_some(pattern);
     }
     (!HIDDEN.contains(&name) && glob::matches(pattern, name, Case::Ignored)).then_some(name)
+}
+
+/// A backslash alone makes no pattern of a name here.
+fn is_glob(pattern: &[u8]) -> bool {
+    pattern.iter().any(|b| matches!(b, b'*' | b'?' | b'['))
 }
 
 pub fn set(ctx: &mut Context<'_>, call: &Call<'_>) -> Outcome {
@@ -54,7 +63,8 @@ fn refuse_duplicates(ctx: &Context<'_>, pairs: &[(&[u8], &[u8])]) -> Outcome {
     for (i, (name, _)) in pairs.iter().enumerate() {
         let same = |other: &[u8]| other.eq_ignore_ascii_case(name);
         if pairs[..i].iter().any(|(earlier, _)| same(earlier)) {
-            let known = ctx.host.config().iter().any(|(known, _)| same(known.as_bytes()));
+            let mut known = false;
+            ctx.host.visit_config(&mut |name, _| known |= same(name.as_bytes()));
             let name = name.to_vec();
             let reason = "duplicate parameter".to_owned();
             return Err(refused(match known {
@@ -116,6 +126,10 @@ pub fn help(ctx: &mut Context<'_>, _: &Call<'_>) -> Outcome {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    fn shown_as<'a>(name: &'a [u8], pattern: &'a [u8]) -> Option<&'a [u8]> {
+        super::shown_as(name, pattern, is_glob(pattern))
+    }
 
     #[test]
     fn a_name_is_shown_as_it_was_asked_for_and_what_is_hidden_to_no_pattern() {
