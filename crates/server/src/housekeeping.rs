@@ -15,8 +15,8 @@ use crate::mailbox::Mail;
 use crate::server::Server;
 use dolium_commands::memcache::census::Walk;
 use dolium_engine::{Session, Work};
+use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
-use std::sync::{Arc, PoisonError};
 
 /// Between two rounds when there is much to do.
 const BUSY_MS: u64 = 5;
@@ -89,7 +89,7 @@ impl Census {
         let now = clock::unix_ms();
         if self.walk.is_none() {
             let is_due = now >= self.not_before;
-            if !is_due || !server.memcached.census_wanted.swap(false, Relaxed) {
+            if !is_due || !server.memcached.censuses.take_wanted() {
                 return;
             }
         }
@@ -98,8 +98,7 @@ impl Census {
         while stopwatch.us() < BUSY_BUDGET_US {
             let settings = &server.memcached.settings;
             if let Some(census) = walk.step(settings, session, MEMCACHE_DB, now) {
-                let held = &server.memcached.census;
-                *held.lock().unwrap_or_else(PoisonError::into_inner) = census;
+                server.memcached.censuses.put(census);
                 self.walk = None;
                 self.not_before = now + CENSUS_EVERY_MS;
                 return;

@@ -158,9 +158,11 @@ pub const ATTACHED_MAX: usize = 256;
 pub const ATTACH_HELLO_WAIT_MS: u64 = 250;
 /// How often the attach socket's thread looks whether the server stops.
 pub const ATTACH_STOP_LOOK_MS: i64 = 100;
-/// Items up to which `stats items` and the like count all of them at once; more are counted in the
+/// Items up to which `stats items` and the like count all of them whenever somebody asks.
+pub const CENSUS_FEW: u64 = 1_000;
+/// Items up to which they are counted by the thread that is asked, for a few milliseconds; more are counted in the
 /// background.
-pub const CENSUS_AT_ONCE: u64 = 200_000;
+pub const CENSUS_AT_ONCE: u64 = 50_000;
 /// Between two censuses in the background.
 pub const CENSUS_EVERY_MS: u64 = 10_000;
 /// Subscribers are told of the changes that a transaction has made so far after so many of its commands: the ring

@@ -1,7 +1,8 @@
 //! How the items of a database spread over Memcached's classes: counted by looking at all of them.
 //!
 //! Nothing is kept up to date for this while items come and go, which would cost every store; who
-//! asks pays. A small database is counted when somebody asks, a large one in the background.
+//! asks pays. A small database is counted when somebody asks, a large one in the background; the server keeps the
+//! last count for a while.
 
 use super::Settings;
 use super::classes::CLASSES_MAX;
@@ -66,14 +67,32 @@ impl Walk {
 }
 
 impl Census {
-    /// Counts everything, now.
-    pub fn take(settings: &Settings, session: &Session, db: Db, now: Millis) -> Census {
+    /// Counts now: everything, or as many items as this, which then stand for all.
+    pub fn take(settings: &Settings, session: &Session, db: Db, now: Millis, most: u64) -> Census {
         let mut walk = Walk::default();
         loop {
             if let Some(census) = walk.step(settings, session, db, now) {
                 return census;
             }
+            let counted = walk.census.classes.iter().map(|class| class.items).sum::<u64>();
+            if counted >= most {
+                // Where an item lies depends on its hash: those that were met are any.
+                walk.census.scale(session.engine().len(db), counted);
+                return walk.census;
+            }
         }
+    }
+
+    /// Takes `of` items for `all`.
+    fn scale(&mut self, all: u64, of: u64) {
+        let scaled = |n: u64| (u128::from(n) * u128::from(all) / u128::from(of.max(1))) as u64;
+        for class in &mut self.classes {
+            let ClassCount { items, bytes, hot, warm, cold, temporary } = class;
+            for count in [items, bytes, hot, warm, cold, temporary] {
+                *count = scaled(*count);
+            }
+        }
+        self.sizes.values_mut().for_each(|count| *count = scaled(*count));
     }
 
     fn enter(&mut self, settings: &Settings, key: &[u8], found: &Found, now: Millis) {

@@ -7,11 +7,16 @@ use super::details::Details;
 use super::settings::Settings;
 use super::tally::Totals;
 use dolium_engine::{Db, Millis, Session};
+use std::sync::Arc;
 
 /// What Memcached commands ask of the server. It has no more to do with a command than these.
 pub trait Server {
     /// Is this the password of the user? In constant time.
     fn check_password(&self, user: &[u8], password: &[u8]) -> bool;
+    /// Seconds since the start.
+    fn uptime_s(&self) -> u64;
+    /// Most memory that was ever in pages.
+    fn pages_bytes(&self) -> u64;
     /// Numbers for `stats`.
     fn process(&self) -> Process;
     /// The tallies of all threads, added up.
@@ -31,8 +36,8 @@ pub trait Server {
     /// Flush the database at a time to come (`flush_all 60`), instead of any time told before for
     /// it; `None`: forget that.
     fn schedule_flush(&self, db: Db, at: Option<Millis>);
-    /// How the items spread over Memcached's classes; of a large store it may be some seconds old.
-    fn census(&self, session: &Session, db: Db, now: Millis) -> Census;
+    /// How the items spread over Memcached's classes; it may be some moments old, of a large store some seconds.
+    fn census(&self, session: &Session, db: Db, now: Millis) -> Arc<Census>;
     /// What expiry and eviction have taken from each class.
     fn departures(&self) -> [Departed; CLASSES_MAX + 1];
     /// Why a key that is not there is not, if it went lately.
@@ -94,7 +99,6 @@ pub enum Reason {
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Process {
     pub pid: u32,
-    pub uptime_s: u64,
     pub cpu_user_us: u64,
     pub cpu_system_us: u64,
     pub connections_max: u64,
@@ -125,8 +129,6 @@ pub struct Process {
     pub moved_blocks: u64,
     pub moved_in_chunks: u64,
     pub reassign_evictions: u64,
-    /// Most memory that was ever in pages.
-    pub pages_bytes: u64,
     /// Bytes that are free for pages of any class.
     pub pool_bytes: u64,
     pub hash_power: u32,

@@ -51,7 +51,7 @@ pub(super) fn named(context: &McContext<'_>, name: &[u8]) -> Option<Lines> {
     match name {
         b"" => general(context, &mut lines),
         b"settings" => {
-            let started_s = (context.now / 1000).saturating_sub(context.server.process().uptime_s);
+            let started_s = (context.now / 1000).saturating_sub(context.server.uptime_s());
             let settings = context.server.settings();
             for (name, value) in settings.lines(&context.server.configured(), started_s) {
                 lines.add(name, value);
@@ -93,7 +93,7 @@ fn general(context: &McContext<'_>, lines: &mut Lines) {
     let fixed = &context.server.settings().fixed;
     let seconds = |us: u64| format!("{}.{:06}", us / 1_000_000, us % 1_000_000);
     lines.add("pid", process.pid);
-    lines.add("uptime", process.uptime_s);
+    lines.add("uptime", context.server.uptime_s());
     lines.add("time", context.now / 1000);
     lines.add("version", VERSION);
     // The loop is the server's own; the name stays for tools that read it.
@@ -278,5 +278,5 @@ fn slabs(context: &McContext<'_>, lines: &mut Lines) {
         add("mem_requested", count.bytes);
     }
     lines.add("active_slabs", active);
-    lines.add("total_malloced", context.server.process().pages_bytes);
+    lines.add("total_malloced", context.server.pages_bytes());
 }

@@ -35,6 +35,12 @@ impl Server for FakeServer {
     fn check_password(&self, user: &[u8], password: &[u8]) -> bool {
         user == b"default" && password == b"secret"
     }
+    fn uptime_s(&self) -> u64 {
+        0
+    }
+    fn pages_bytes(&self) -> u64 {
+        0
+    }
     fn process(&self) -> Process {
         Process { pid: 7, cpu_user_us: 1_500_000, ..Process::default() }
     }
@@ -50,8 +56,8 @@ impl Server for FakeServer {
     fn configured(&self) -> Vec<(&'static str, String)> {
         vec![("maxbytes", "64".to_owned())]
     }
-    fn census(&self, session: &Session, db: Db, now: Millis) -> Census {
-        Census::take(&self.settings, session, db, now)
+    fn census(&self, session: &Session, db: Db, now: Millis) -> Arc<Census> {
+        Arc::new(Census::take(&self.settings, session, db, now, u64::MAX))
     }
     fn departures(&self) -> [Departed; CLASSES_MAX + 1] {
         [Departed::default(); CLASSES_MAX + 1]

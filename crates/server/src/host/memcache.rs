@@ -1,7 +1,5 @@
 //! What Memcached's commands ask of the server.
 
-use crate::limits::CENSUS_AT_ONCE;
-use crate::process;
 use crate::server::Server;
 use dolium_commands::host::Host;
 use dolium_commands::memcache::census::Census;
@@ -11,8 +9,8 @@ use dolium_commands::memcache::{
     self, DETAILS_ON, Departed, Process, Reason, Settings, TlsNumbers, Totals,
 };
 use dolium_engine::{Db, Millis, Session};
-use std::sync::PoisonError;
 use std::sync::atomic::Ordering::Relaxed;
+use std::sync::{Arc, PoisonError};
 
 impl memcache::Server for Server {
     fn check_password(&self, user: &[u8], password: &[u8]) -> bool {
@@ -22,17 +20,25 @@ impl memcache::Server for Server {
         self.memcached.accounts.check(user, password)
     }
 
+    fn uptime_s(&self) -> u64 {
+        self.started.ms() / 1000
+    }
+
+    fn pages_bytes(&self) -> u64 {
+        self.note_sizes();
+        let peak = self.memcached.counts.pages_peak.load(Relaxed);
+        peak.min(self.max_memory()) + self.memcached.settings.fixed.initial_bytes
+    }
+
     fn process(&self) -> Process {
-        let (user, system) = process::processor_seconds();
+        let (user, system) = self.surroundings.processor_seconds();
         let statistics = &self.statistics;
         let engine = self.engine.statistics();
         let memory = self.engine.memory();
         let counts = &self.memcached.counts;
         self.note_sizes();
-        let pages = counts.pages_peak.load(Relaxed).min(self.max_memory());
         Process {
             pid: std::process::id(),
-            uptime_s: self.started.ms() / 1000,
             cpu_user_us: (user * 1e6) as u64,
             cpu_system_us: (system * 1e6) as u64,
             connections_max: self.config.live.maxclients.load(Relaxed),
@@ -61,7 +67,6 @@ impl memcache::Server for Server {
             moved_blocks: engine.moved - engine.moved_above,
             moved_in_chunks: engine.moved_above,
             reassign_evictions: counts.reassign_evictions.load(Relaxed),
-            pages_bytes: pages + self.memcached.settings.fixed.initial_bytes,
             pool_bytes: self.max_memory().saturating_sub(memory.item_pages),
             hash_power: counts.hash_power.load(Relaxed),
             hash_bytes: memory.index,
@@ -158,12 +163,8 @@ impl memcache::Server for Server {
         flushes.extend(at.map(|at| (db, at)));
     }
 
-    fn census(&self, session: &Session, db: Db, now: Millis) -> Census {
-        if self.engine.len(db) <= CENSUS_AT_ONCE {
-            return Census::take(&self.memcached.settings, session, db, now);
-        }
-        self.memcached.census_wanted.store(true, Relaxed);
-        self.memcached.census.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    fn census(&self, session: &Session, db: Db, now: Millis) -> Arc<Census> {
+        self.memcached.censuses.of(&self.memcached.settings, session, db, now)
     }
 
     fn departures(&self) -> [Departed; CLASSES_MAX + 1] {
@@ -213,6 +214,7 @@ impl memcache::Server for Server {
             false => 0,
         };
         self.engine.spare_short_lived(u64::from(seconds) * 1000);
+        self.memcached.censuses.forget();
     }
 
     fn max_memory(&self) -> u64 {

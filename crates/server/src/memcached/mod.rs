@@ -6,6 +6,7 @@
 //! ```
 
 pub mod accounts;
+pub mod censuses;
 pub mod connections;
 pub mod departures;
 pub mod doors;
@@ -18,8 +19,8 @@ pub mod writes;
 use crate::lifecycle::StartFailure;
 use crate::server::Server;
 use accounts::Accounts;
+use censuses::Censuses;
 use departures::Departures;
-use dolium_commands::memcache::census::Census;
 use dolium_commands::memcache::details::Details;
 use dolium_commands::memcache::events::{self, stream};
 use dolium_commands::memcache::settings::{Fixed, Live};
@@ -70,9 +71,7 @@ pub struct Memcached {
     pub accounts: Accounts,
     pub departures: Departures,
     pub listening: Mutex<Vec<connections::Listening>>,
-    /// The last census of a large store, and whether a newer one is wanted.
-    pub census: Mutex<Census>,
-    pub census_wanted: AtomicBool,
+    pub censuses: Censuses,
     pub spare_pages: Mutex<[u64; dolium_commands::memcache::classes::CLASSES_MAX + 1]>,
     pub counts: Counts,
     /// `shutdown graceful` or SIGUSR1: what is in memory goes to the memory file.
@@ -184,8 +183,7 @@ impl Memcached {
             accounts: setup.accounts,
             departures: Departures::default(),
             listening: Mutex::default(),
-            census: Mutex::default(),
-            census_wanted: AtomicBool::new(false),
+            censuses: Censuses::default(),
             spare_pages: Mutex::new([0; dolium_commands::memcache::classes::CLASSES_MAX + 1]),
             counts: Counts { hash_power: AtomicU32::new(power), ..Counts::default() },
             keep: AtomicBool::new(false),
