@@ -9,7 +9,7 @@
 //!   of items with a deadline, agree
 //! * X5 nothing is due before the segment's and the shard's word says so, but for the time by which
 //!   a sweep may put a segment off
-//! * X6 items lie within the arena, with lengths within the limits
+//! * X6 items lie within the arena, with lengths within the limits, and a key that has room within that
 //!
 //! And whose blocks are whose (A8, A9): `alloc/owned.rs`.
 
@@ -19,7 +19,7 @@ use crate::index::bucket::{META_TTL, SLOTS, tag_of};
 use crate::index::directory::cells_of;
 use crate::index::segment::{HOME_LINES, LINES, SEGMENT_BYTES, Segment, home_of, stash_line};
 use crate::index::shard::Shard;
-use crate::item::Item;
+use crate::item::{Item, KEY_ROOM};
 use crate::limits::{KEY_BYTES_MAX, VALUE_BYTES_MAX};
 use crate::maintenance::SWEEP_EVERY_MS;
 use crate::verbs::Db;
@@ -174,6 +174,11 @@ impl Engine {
                 }
                 if !self.mem().contains(at, item.head.size()) {
                     return Err(format!("X6 {place}: beyond the arena"));
+                }
+                if item.head.has_key_room()
+                    && !(item.head.is_wide() && item.head.key_len <= KEY_ROOM)
+                {
+                    return Err(format!("X6 {place}: a key beyond its room"));
                 }
                 let mut key = Vec::new();
                 item.copy_key(&mut key);

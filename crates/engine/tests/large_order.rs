@@ -157,8 +157,8 @@ fn an_item_whose_value_stays_keeps_its_place() {
 #[test]
 fn an_item_that_becomes_large_by_its_deadline_came_when_it_did() {
     let store = Store::new(24 << 20);
-    // A header of 8 bytes, and 4 to spare: a deadline takes 8.
-    let fitting = BLOCK_MAX - "grown".len() - 8 - 4;
+    // A header of 8 bytes, the key's room, and 4 to spare: a deadline takes 8.
+    let fitting = BLOCK_MAX - KEY_ROOM - 8 - 4;
     store.put("grown", fitting);
     store.put("first", HUNDRED_KB);
     store.put("second", HUNDRED_KB);

@@ -8,6 +8,7 @@
 //! block of just that size, and a number that is too high would have it look among larger ones.
 
 use crate::limits::{CLASSED_BYTES_MAX, ITEM_EXTRA_BYTES, ITEM_ROUNDING_ONE_IN, UNIT_BYTES};
+use dolium_engine::{KEY_ROOM, KEY_ROOM_VALUE_MIN};
 
 /// What items take that are to be stored together.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -27,9 +28,10 @@ impl Room {
             true => UNIT_BYTES,
             false => each / ITEM_ROUNDING_ONE_IN,
         };
+        let key_room = if each < KEY_ROOM_VALUE_MIN { 0 } else { KEY_ROOM };
         self.items += items;
         self.bytes += bytes;
-        self.beside += items * (ITEM_EXTRA_BYTES + rounding);
+        self.beside += items * (ITEM_EXTRA_BYTES + rounding + key_room);
     }
 
     /// What room is to be made for; 0 if nothing is stored.
@@ -61,6 +63,8 @@ mod tests {
         assert_eq!(of(&[(2, 8)]), of(&[(1, 4), (1, 4)]));
         // Blocks of 1,152 bytes.
         assert!(of(&[(1000, 1_030_000)]) >= 1_152_000);
+        // A key's room makes them longer than 16 KiB: blocks of 18.
+        assert!(of(&[(10, 162_500)]) >= 10 * 18 * 1024);
         // Three units each.
         assert!(of(&[(10, 330_000)]) >= 10 * 3 * (16 << 10));
     }

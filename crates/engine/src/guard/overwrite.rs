@@ -11,7 +11,7 @@
 use super::{Guard, Held, Spot, Target};
 use crate::arena::Ref;
 use crate::index::batch::Fetch;
-use crate::item::{PlainHead, write_plain_item};
+use crate::item::{KEY_ROOM_VALUE_MIN, PlainHead, write_plain_item};
 use crate::journal::Entry;
 use crate::lease::LEASED_BYTES_MIN;
 use crate::session::Session;
@@ -20,6 +20,8 @@ use crate::verbs::*;
 
 /// Key and value of what takes the short way; longer items are dominated by their bytes.
 pub(super) const PLAIN_BYTES_MAX: usize = 4096;
+// Its value begins where its key ends.
+const _: () = assert!(PLAIN_BYTES_MAX < KEY_ROOM_VALUE_MIN);
 
 /// Whether a put has nothing to say but its bytes.
 #[inline(always)]

@@ -13,8 +13,11 @@
 //!   8 [integer i64]              if encoding = Int (the value length is 0 then)
 //!     [deadline u64 ms]          if TTL
 //!     [unique u64 | client flags u32, last use u32 s]   if EXT
-//!     key, value
+//!     key, value                 if KEY_ROOM the value begins KEY_ROOM behind the key's beginning,
+//!                                or behind the key if that is longer
 //! ```
+//! A long value has such room before it, so that the key can become another one without the value being
+//! moved.
 //!
 //! 16 bytes of key and 32 of value take 52 bytes: a block of 56.
 
@@ -24,11 +27,20 @@ use crate::verbs::{Encoding, Kind};
 pub(crate) const FLAG_WIDE: u8 = 1;
 pub(crate) const FLAG_TTL: u8 = 2;
 pub(crate) const FLAG_EXT: u8 = 4;
+pub(crate) const FLAG_KEY_ROOM: u8 = 32;
 /// Memcached's marks of an item, two bits: see `verbs::Found::marks`.
 const MARKS_SHIFT: u32 = 3;
 const MARKS_MASK: u8 = 0b11 << MARKS_SHIFT;
 
+/// From a key to its value where the key has room: nearly all keys are shorter.
+pub const KEY_ROOM: usize = 128;
+/// Shortest value that is stored with room for its key: of one byte in 64 at most.
+pub const KEY_ROOM_VALUE_MIN: usize = 8 * 1024;
+
 const _: () = assert!(KEY_BYTES_MAX <= u16::MAX as usize);
+// A multiplication tells the room, and there is no branch.
+const _: () = assert!(KEY_ROOM.is_multiple_of(FLAG_KEY_ROOM as usize));
+const _: () = assert!(KEY_ROOM <= KEY_ROOM_VALUE_MIN / 64);
 const _: () = assert!(VALUE_BYTES_MAX <= u32::MAX as usize);
 
 /// A header taken apart. Offsets count from the start of the block.
@@ -55,7 +67,8 @@ impl Head {
         let wide = ttl || ext || encoding == Encoding::Int || key_len > 255 || value_len > 255;
         let flags = if wide { FLAG_WIDE } else { 0 }
             | if ttl { FLAG_TTL } else { 0 }
-            | if ext { FLAG_EXT } else { 0 };
+            | if ext { FLAG_EXT } else { 0 }
+            | if has_key_room(key_len, value_len) { FLAG_KEY_ROOM } else { 0 };
         let mut head = Head {
             kind_code: Kind::String as u8,
             encoding_code: encoding as u8,
@@ -190,14 +203,29 @@ impl Head {
         if self.is_wide() { self.ext_at() + if self.has_ext() { 16 } else { 0 } } else { 4 }
     }
 
+    #[inline(always)]
     pub fn value_at(&self) -> usize {
-        self.key_at + self.key_len
+        // What a late reader takes for a header may have a longer key: then, too, the key ends in the item.
+        self.key_at + self.key_len.max(self.key_room())
+    }
+
+    #[inline(always)]
+    fn key_room(&self) -> usize {
+        usize::from(self.flags & FLAG_KEY_ROOM) * (KEY_ROOM / FLAG_KEY_ROOM as usize)
+    }
+
+    pub fn has_key_room(&self) -> bool {
+        self.flags & FLAG_KEY_ROOM != 0
     }
 
     /// Bytes of the whole item, before rounding up to a block.
     pub fn size(&self) -> usize {
         self.value_at() + self.value_len
     }
+}
+
+fn has_key_room(key_len: usize, value_len: usize) -> bool {
+    value_len >= KEY_ROOM_VALUE_MIN && key_len <= KEY_ROOM
 }
 
 /// The header of an item of a key and bytes and nothing else: what a writer needs of it.
@@ -274,6 +302,9 @@ mod tests {
                         let head =
                             Head::plan(encoding, key_len, value_len, bits & 1 != 0, bits & 2 != 0);
                         assert_eq!(Head::parse(head.word()), head);
+                        let is_long = key_len <= KEY_ROOM && value_len >= KEY_ROOM_VALUE_MIN;
+                        let room = if is_long { KEY_ROOM } else { key_len };
+                        assert_eq!(head.value_at() - head.key_at, room);
                         let is_plain = encoding != Encoding::Int && !head.is_wide();
                         assert_eq!(Head::parse_plain(head.word()), is_plain.then_some(head));
                         let plain_of = |len| Head::parse_plain_of(head.word(), len);

@@ -6,4 +6,5 @@ mod write;
 
 pub(crate) use access::Item;
 pub(crate) use head::{Head, PlainHead};
+pub use head::{KEY_ROOM, KEY_ROOM_VALUE_MIN};
 pub(crate) use write::{ItemParts, write_item, write_plain_item};

@@ -5,6 +5,8 @@
 //! reads garbage, never undefined behaviour.
 
 use crate::arena::Mem;
+#[cfg(not(all(target_arch = "x86_64", not(any(miri, shuttle, loom)))))]
+use crate::item::KEY_ROOM;
 use crate::item::{Head, PlainHead};
 use crate::sync::atomics::Ordering::Relaxed;
 use crate::sync::atomics::{Ordering, fence};
@@ -89,9 +91,8 @@ fn write_parts(words: Mem<'_>, at: usize, parts: &ItemParts<'_>, head: &Head) {
             field(u64::from(parts.used_s) << 32 | u64::from(parts.client_flags));
         }
     }
-    let mut to = at + head.key_at;
-    words.store_unaligned(to, parts.key);
-    to += parts.key.len();
+    words.store_unaligned(at + head.key_at, parts.key);
+    let mut to = at + head.value_at();
     for part in parts.value {
         if !part.is_empty() {
             words.store_unaligned(to, part);
@@ -120,6 +121,8 @@ fn write_parts(words: Mem<'_>, at: usize, parts: &ItemParts<'_>, head: &Head) {
         to.bits = 32;
     }
     to.bytes(parts.key);
+    // Up to where the value begins.
+    to.bytes(&[0; KEY_ROOM][..head.value_at() - head.key_at - head.key_len]);
     for part in parts.value {
         to.bytes(part);
     }

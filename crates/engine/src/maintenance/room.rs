@@ -7,6 +7,7 @@ use crate::arena::layout::EXTENT;
 use crate::graveyard::BUSY_TURNS_MAX;
 use crate::index::segment::SEGMENT_BYTES;
 use crate::index::shard::Shard;
+use crate::item::{KEY_ROOM, KEY_ROOM_VALUE_MIN};
 use crate::session::Session;
 use crate::sync::atomics::yield_turn;
 use crate::sync::lock::lock;
@@ -23,7 +24,7 @@ const RESERVE_BYTES: u64 = 512 << 10;
 const FEW_ITEMS: u64 = 16_384;
 /// Of a small memory, one byte in so many.
 const RESERVE_ONE_IN: u64 = 16;
-/// An item and its header take this much more than key and value, at most.
+/// An item and its header take this much more than key and value, at most, but for a key's room.
 const ITEM_EXTRA_BYTES: usize = 64;
 /// They take this much less, at most: an integer of 20 digits.
 const ITEM_SAVED_BYTES: usize = 8;
@@ -95,7 +96,7 @@ impl Session {
 
     pub(crate) fn has_room(&self, bytes: usize) -> bool {
         let allocator = self.engine().allocator();
-        let item = bytes + ITEM_EXTRA_BYTES;
+        let item = item_bytes(bytes);
         // The reserve is still to be there when a large value has been stored.
         let large = if item > BLOCK_MAX { block_bytes(item) } else { 0 };
         self.has_reserve(large)
@@ -107,7 +108,7 @@ impl Session {
     /// Whether there is a block for an item.
     fn has_place(&self, bytes: usize) -> bool {
         let allocator = self.engine().allocator();
-        let (item, least) = (bytes + ITEM_EXTRA_BYTES, bytes.saturating_sub(ITEM_SAVED_BYTES));
+        let (item, least) = (item_bytes(bytes), bytes.saturating_sub(ITEM_SAVED_BYTES));
         let spare = allocator.free_bytes().saturating_sub(self.reserve());
         allocator.can_serve(least, item, PageKind::Item, spare)
     }
@@ -242,7 +243,7 @@ impl Session {
                 self.slot().flush();
                 continue;
             }
-            let item = bytes + ITEM_EXTRA_BYTES;
+            let item = item_bytes(bytes);
             let is_run = item > BLOCK_MAX;
             let items = match is_run.then(|| self.gather_for_run(item, now)) {
                 Some(Gathered::Some) => continue,
@@ -282,6 +283,11 @@ impl Session {
             false => Err(StoreError::Full),
         }
     }
+}
+
+/// The most that an item of so many bytes, key and value, can take.
+fn item_bytes(bytes: usize) -> usize {
+    bytes + ITEM_EXTRA_BYTES + if bytes < KEY_ROOM_VALUE_MIN { 0 } else { KEY_ROOM }
 }
 
 #[cfg(all(test, not(any(miri, loom, shuttle))))]
