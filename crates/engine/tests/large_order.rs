@@ -113,6 +113,23 @@ fn an_item_changed_in_place_is_the_newest() {
     assert_eq!(store.first_gone(10, MEGABYTE), order);
 }
 
+/// As one that was stored at the new key, and was removed at the old one.
+#[test]
+fn an_item_that_gets_another_key_is_the_newest() {
+    let store = Store::new(32 << 20);
+    for number in 0..9 {
+        store.put(&format!("k{number}"), MEGABYTE);
+    }
+    let [from, to] = [&b"k0"[..], b"renamed"].map(|name| store.engine.key(name));
+    let mut guard = store.session.write_many(&[(DB, from.hash()), (DB, to.hash())], NOW);
+    let events = [Event::RenameFrom, Event::RenameTo];
+    assert_eq!(guard.carry((DB, &from), (DB, &to), events), Ok(true));
+    drop(guard);
+    store.put("k9", MEGABYTE);
+    let order = ["k1", "k2", "k3", "k4", "k5", "k6", "k7", "k8", "renamed", "k9"];
+    assert_eq!(store.first_gone(10, MEGABYTE), order);
+}
+
 type Rewrite = fn(&mut Guard<'_>, &Key<'_>);
 
 fn expire(guard: &mut Guard<'_>, key: &Key<'_>) {

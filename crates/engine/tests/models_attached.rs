@@ -178,3 +178,8 @@ fn control_without_the_mark_half_a_string_is_seen_by_a_batch() {
 fn control_without_the_mark_half_a_longer_string_is_seen_by_a_batch() {
     must_fail(Fault::Several, || parts().play_together(1));
 }
+
+#[test]
+fn a_value_that_gets_another_key_is_read_whole() {
+    check(|| models::scenes::carried().play_attached());
+}

@@ -1,6 +1,6 @@
 //! Leases against one writer, in the engine's own code under shuttle: the bytes of a lease stay as
-//! they were while its key is overwritten, changed in part, removed and flushed, and blocks of its
-//! size are taken.
+//! they were while its key is overwritten, changed in part, becomes another one, is removed and flushed, and
+//! blocks of its size are taken.
 //!
 //! The control frees leased blocks and changes them, and must fail. See `tests/README.md` for how to run this.
 #![cfg(shuttle)]
@@ -31,6 +31,9 @@ fn steps() -> Vec<Step> {
         Part(A, "two", 40),
         Put(A, "one", 40),
         Part(A, "one", 41),
+        Carry((A, "one"), (A, "two")),
+        Part(A, "two", 41),
+        Put(A, "one", 40),
     ]
 }
 

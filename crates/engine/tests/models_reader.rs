@@ -59,6 +59,21 @@ fn control_without_the_mark_strings_of_two_moments_are_seen() {
 }
 
 #[test]
+fn a_value_that_gets_another_key_is_at_one_of_the_two() {
+    check(|| carried().play());
+}
+
+#[test]
+fn control_without_the_mark_it_is_at_both_or_at_none() {
+    must_fail(Fault::Several, || carried().play());
+}
+
+#[test]
+fn a_value_gets_another_key_while_its_segment_is_split() {
+    check(|| carried_and_split().play());
+}
+
+#[test]
 fn keys_come_and_go_and_others_stay() {
     check(|| insert_and_delete().play());
 }

@@ -405,6 +405,17 @@ fn a_cut_has_strings_as_they_were_before_they_changed_in_place() {
 }
 
 #[test]
+fn a_cut_has_a_value_at_the_key_that_it_had() {
+    check(|| {
+        let lists = [
+            vec![Carry((A, "one"), (A, "six")), Put(A, "one", 30), Carry((B, "one"), (A, "one"))],
+            vec![Put(A, "two", 30), Swap(A, B), Put(B, "two", 30)],
+        ];
+        cut_against(before(), lists);
+    });
+}
+
+#[test]
 fn a_cut_survives_flushes_of_what_it_has_not_read() {
     check(|| {
         let lists = [

@@ -1,5 +1,5 @@
-//! Room for the values that queued commands store another copy of: strings that they change, keys that they
-//! rename, and the lists and sets that they add to and that have to be made anew for it.
+//! Room for the values that queued commands store another copy of: strings that they change, values whose blocks
+//! have no room for another key, and the lists and sets that they add to and that have to be made anew for it.
 //!
 //! ```text
 //!   RPUSH l x    the list has room: a few bytes    it has none: all of it, half as much again to spare
@@ -72,8 +72,13 @@ pub fn make_room(ctx: &Context<'_>) {
         if row.name == "select" {
             db = number::database(args.arg(1), ctx.session.engine().databases()).unwrap_or(db);
         }
-        if copies_the_value(row.name) {
-            let key = ctx.key(args.arg(usize::from(row.keys.first)));
+        let key = || ctx.key(args.arg(usize::from(row.keys.first)));
+        let is_copied = match row.name {
+            "rename" | "renamenx" => ctx.session.bytes_to_copy(db, &key(), args.arg(2).len()) > 0,
+            name => copies_the_value(name),
+        };
+        if is_copied {
+            let key = key();
             copied.insert((db, key.hash()), key);
         }
         if let Some((tail, end, longest)) = part(row.name, &args) {
@@ -115,10 +120,7 @@ pub fn make_room(ctx: &Context<'_>) {
 fn copies_the_value(name: &str) -> bool {
     matches!(
         name,
-        "rename"
-            | "renamenx"
-            | "move"
-            | "copy"
+        "copy"
             | "expire"
             | "pexpire"
             | "expireat"

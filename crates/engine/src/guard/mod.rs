@@ -10,6 +10,7 @@
 //! Locks are taken in the order of their addresses, so that two guards never wait for each other.
 
 mod alike;
+mod carry;
 mod lookup;
 mod overwrite;
 mod part;

@@ -213,18 +213,43 @@ impl<'s> Guard<'s> {
         head: &Head,
         deadline: Millis,
     ) -> Result<(), StoreError> {
+        let slot = self.slot_of_new(target, key)?;
+        self.fill(target, key, slot, reference, head, deadline);
+        Ok(())
+    }
+
+    /// An empty slot for a key that is not there, to be [filled](Guard::fill) at once. Others may be in
+    /// other segments than before, and one may have gone.
+    pub(super) fn slot_of_new(
+        &mut self,
+        target: &Target<'s>,
+        key: &Key<'_>,
+    ) -> Result<(Segment<'s>, usize, usize), StoreError> {
         let engine = self.session.engine();
         let session = self.session;
         session.make_place(self, target, key.hash, false);
-        let (segment, line, slot) = match engine.place_for(session, target, key.hash) {
+        match engine.place_for(session, target, key.hash) {
             Err(StoreError::Full) => {
                 // No memory for a split: a place can be had without one.
                 session.make_place(self, target, key.hash, true);
-                engine.place_for(session, target, key.hash)?
+                engine.place_for(session, target, key.hash)
             }
-            outcome => outcome?,
-        };
+            outcome => outcome,
+        }
+    }
+
+    /// Publishes the item of a new key.
+    pub(super) fn fill(
+        &mut self,
+        target: &Target<'s>,
+        key: &Key<'_>,
+        (segment, line, slot): (Segment<'s>, usize, usize),
+        reference: u32,
+        head: &Head,
+        deadline: Millis,
+    ) {
         self.before_change(target, segment, line);
+        let engine = self.session.engine();
         let generation = engine.note_insert(target.shard);
         let mut meta = (generation as u8 & 0x0f) << 4;
         if head.has_ttl() {
@@ -239,7 +264,6 @@ impl<'s> Guard<'s> {
             self.count_ttl(target, segment, 1);
             self.note_due(target, segment, deadline);
         }
-        Ok(())
     }
 
     pub(super) fn count_ttl(&self, target: &Target<'s>, segment: Segment<'s>, change: i64) {

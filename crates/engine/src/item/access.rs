@@ -210,13 +210,20 @@ impl<'a> Item<'a> {
         }
     }
 
-    /// A header with which the key stays where it is. Under the shard's lock only, while no read can
+    /// A header with which key and value stay where they are. Under the shard's lock only, while no read can
     /// succeed.
     pub fn set_head(&self, head: &Head) {
-        debug_assert_eq!((head.key_at, head.key_len), (self.head.key_at, self.head.key_len));
+        debug_assert_eq!((head.key_at, head.value_at()), (self.head.key_at, self.head.value_at()));
         // A narrow item's key begins in the same word.
         let key = if head.is_wide() { 0 } else { self.load(0) >> 32 << 32 };
         self.words.u64_at(self.at).store(key | head.word(), Relaxed);
+    }
+
+    /// Another key, and the header with its length. Under the shard's lock only, while no read can succeed.
+    pub fn set_key(&self, head: &Head, key: &[u8]) {
+        debug_assert_eq!(head.key_len, key.len());
+        self.set_head(head);
+        self.words.store_bytes(self.at + head.key_at, key);
     }
 
     /// Under the shard's lock only.

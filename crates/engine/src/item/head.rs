@@ -3,7 +3,7 @@
 //! An item is one block, 8-byte aligned, made of whole words. It is written completely before it
 //! is published and replaced out of place afterwards; the exceptions are single words (the
 //! integer, the deadline, the extension's, and the header's for the marks) and, while no read can
-//! succeed, the bytes of a list or a set, and a part of a string's with its length.
+//! succeed, the bytes of a list or a set, a part of a string's with its length, and the key.
 //!
 //! ```text
 //! narrow (key and value up to 255 bytes, nothing else to say):
@@ -17,7 +17,7 @@
 //!                                or behind the key if that is longer
 //! ```
 //! A long value has such room before it, so that the key can become another one without the value being
-//! moved.
+//! moved (`guard/carry.rs`).
 //!
 //! 16 bytes of key and 32 of value take 52 bytes: a block of 56.
 
@@ -218,6 +218,12 @@ impl Head {
         self.flags & FLAG_KEY_ROOM != 0
     }
 
+    /// The header with a key of this length and the value where it is. `None`: it would have to move.
+    pub fn with_key_len(&self, key_len: usize) -> Option<Head> {
+        let head = Head { key_len, ..*self };
+        (head.value_at() == self.value_at()).then_some(head)
+    }
+
     /// Bytes of the whole item, before rounding up to a block.
     pub fn size(&self) -> usize {
         self.value_at() + self.value_len
@@ -315,5 +321,26 @@ mod tests {
                 }
             }
         }
+    }
+
+    #[test]
+    fn a_value_stays_where_its_key_has_room_or_is_as_long() {
+        let stays = |value_len, key_len, new_len| {
+            let old = Head::plan(Encoding::Raw, key_len, value_len, true, true);
+            let new = old.with_key_len(new_len);
+            if let Some(new) = new {
+                assert_eq!(
+                    (new.key_len, new.value_at(), new.size()),
+                    (new_len, old.value_at(), old.size())
+                );
+                assert_eq!(Head::parse(new.word()), new);
+            }
+            new.is_some()
+        };
+        let long = KEY_ROOM_VALUE_MIN;
+        assert!(stays(long, 5, 1) && stays(long, 1, KEY_ROOM) && stays(long, KEY_ROOM, 0));
+        assert!(!stays(long, 5, KEY_ROOM + 1) && !stays(long, KEY_ROOM + 1, 5));
+        assert!(stays(long, 300, 300) && stays(long - 1, 5, 5) && stays(3, 7, 7));
+        assert!(!stays(long - 1, 5, 4) && !stays(3, 7, 8));
     }
 }

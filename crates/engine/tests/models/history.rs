@@ -29,6 +29,8 @@ pub enum Step {
     /// An integer, in place if the key has one.
     Int(Db, &'static str, i64),
     Remove(Db, &'static str),
+    /// A value gets another key, in its block if the key is as long and no lease is beside it.
+    Carry((Db, &'static str), (Db, &'static str)),
     Deadline(Db, &'static str, Millis),
     /// Stores of several keys under one guard.
     PutAll(Db, &'static [&'static str], usize),
@@ -148,6 +150,11 @@ pub fn imagine(contents: &mut Contents, step: &Step, number: usize) {
         Step::Remove(db, key) => {
             contents.remove(&(db.0, *key));
         }
+        Step::Carry(from, to) => {
+            if let Some(held) = contents.remove(&(from.0.0, from.1)) {
+                contents.insert((to.0.0, to.1), held);
+            }
+        }
         Step::Deadline(db, key, deadline) => {
             if let Some(held) = contents.get_mut(&(db.0, *key)) {
                 held.1 = *deadline;
@@ -240,6 +247,19 @@ pub fn make(session: &Session, step: &Step, number: usize) {
         Step::Remove(db, name) => {
             let key = engine.key(name.as_bytes());
             session.write(*db, &key, NOW).remove(*db, &key, Event::Del);
+        }
+        Step::Carry(from, to) => {
+            let [old, new] = [from, to].map(|(db, name)| (*db, engine.key(name.as_bytes())));
+            let places = [(old.0, old.1.hash()), (new.0, new.1.hash())];
+            let mut guard = session.write_many(&places, NOW);
+            let events = [Event::RenameFrom, Event::RenameTo];
+            if !guard.carry((old.0, &old.1), (new.0, &new.1), events).expect("memory") {
+                let mut value = Vec::new();
+                if guard.value(old.0, &old.1, &mut value) {
+                    guard.put(new.0, &new.1, &Put::plain(Value::Bytes(&value))).expect("memory");
+                    guard.remove(old.0, &old.1, Event::RenameFrom);
+                }
+            }
         }
         Step::Deadline(db, name, deadline) => {
             let key = engine.key(name.as_bytes());

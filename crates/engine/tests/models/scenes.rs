@@ -151,6 +151,47 @@ pub fn several() -> Scene {
     }
 }
 
+/// A value goes from key to key, which differ in more than one word, and from database to database, into places that
+/// are empty and such that are not; and what comes to where it was has a block of its size.
+pub fn carried() -> Scene {
+    let (one, two) = ("one after one", "two after two");
+    Scene {
+        before: vec![Put(A, one, 40), Put(A, "stays", 40)],
+        steps: vec![
+            Carry((A, one), (A, two)),
+            Put(A, one, 40),
+            Carry((A, one), (A, two)),
+            Carry((A, two), (B, two)),
+            Put(A, two, 40),
+            Carry((B, two), (B, one)),
+            Carry((B, one), (A, one)),
+            Carry((A, two), (A, one)),
+        ],
+        // In the order in which a change shows, were it not hidden.
+        readers: vec![
+            (A, &["two after two", "one after one"]),
+            (A, &["one after one"]),
+            (A, &["two after two"]),
+        ],
+        turns: 2,
+    }
+}
+
+/// The same in lines that are full, of which the new key's place splits one.
+pub fn carried_and_split() -> Scene {
+    let crowd = crowd();
+    Scene {
+        before: crowd[..20].iter().map(|key| Put(A, key, 20)).collect(),
+        steps: vec![
+            Carry((A, crowd[0]), (A, crowd[20])),
+            Put(A, crowd[0], 20),
+            Carry((A, crowd[20]), (A, crowd[1])),
+        ],
+        readers: vec![(A, &crowd[..1]), (A, &crowd[20..21]), (A, &crowd[1..2])],
+        turns: 2,
+    }
+}
+
 /// Keys of which the ones of `low` fill a segment whose entries are the lower half of a directory that has been
 /// doubled three times for the others: the next of them splits it twice, one split behind the other, and the
 /// block that the first one frees is a child of the second.

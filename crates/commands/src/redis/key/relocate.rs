@@ -117,17 +117,21 @@ fn tell_of_list(ctx: &Context<'_>, to: Place<'_>, found: &Found) {
     }
 }
 
-/// Makes room for a second value, locks both places and finds the first.
+/// Makes room for a second value, where there will be one, locks both places and finds the first.
 fn lock<'s>(
     ctx: &Context<'s>,
     from: Place<'_>,
     to: Place<'_>,
     stays: bool,
 ) -> Result<(Guard<'s>, Option<Found>), CommandError> {
-    let len = ctx.session.peek(from.0, &from.1, ctx.now).map_or(0, |found| found.len);
-    let room = ctx.make_room(to.1.bytes().len() + len);
-    // What leaves its place needs no more memory than it has. Both blocks are there at the same time for a
-    // moment: if there is none at all, the put says so.
+    let key_len = to.1.bytes().len();
+    let len = match stays {
+        true => ctx.session.peek(from.0, &from.1, ctx.now).map_or(0, |found| found.len),
+        false => ctx.session.bytes_to_copy(from.0, &from.1, key_len),
+    };
+    let room = ctx.make_room(key_len + len);
+    // What leaves its place needs no more memory than it has. If it has to be copied, both blocks are
+    // there at the same time for a moment: if there is no memory at all, the put says so.
     if stays {
         room?;
     }
@@ -138,17 +142,20 @@ fn lock<'s>(
 }
 
 /// The value leaves one place and arrives at the other, which is told in this order; of the put itself
-/// is told that there is a new key. It is stored before it is removed: where there is no memory for it,
-/// it stays.
+/// is told that there is a new key. It stays in its block if the new key fits there. Else it is stored
+/// before it is removed: where there is no memory for it, it stays.
 fn transfer(
     guard: &mut Guard<'_>,
     from: Place<'_>,
     to: Place<'_>,
     found: &Found,
-    [leaves, arrives]: [Event; 2],
+    events: [Event; 2],
 ) -> Result<(), StoreError> {
-    duplicate(guard, from, to, found, arrives)?;
-    guard.remove(from.0, &from.1, leaves);
+    let [leaves, arrives] = events;
+    if !guard.carry((from.0, &from.1), (to.0, &to.1), events)? {
+        duplicate(guard, from, to, found, arrives)?;
+        guard.remove(from.0, &from.1, leaves);
+    }
     guard.announce(to.0, &to.1, arrives);
     guard.count_elements(1, 2);
     Ok(())

@@ -126,7 +126,7 @@ pub(super) const ROWS: &[Row] = &[
         .about(
             Group::Generic,
             "1.0.0",
-            "O(N) with N the length of the value",
+            "O(1); O(N) with N the length of the value where a key is longer than 128 bytes",
             "Renames a key, replacing the new name.",
         ),
     row("renamenx", 3, flag::WRITE | flag::FAST, relocate::renamenx)
@@ -136,7 +136,7 @@ pub(super) const ROWS: &[Row] = &[
         .about(
             Group::Generic,
             "1.0.0",
-            "O(N) with N the length of the value",
+            "O(1); O(N) with N the length of the value where a key is longer than 128 bytes",
             "Renames a key if the new name is free.",
         ),
     row("copy", -3, flag::WRITE | flag::DENYOOM, relocate::copy)
@@ -153,12 +153,7 @@ pub(super) const ROWS: &[Row] = &[
         .syntax("key db")
         .keys(1, 1, 1, &[&["RW", "access", "update"]])
         .categories(category::KEYSPACE)
-        .about(
-            Group::Generic,
-            "1.0.0",
-            "O(N) with N the length of the value",
-            "Moves a key to another database.",
-        ),
+        .about(Group::Generic, "1.0.0", "O(1)", "Moves a key to another database."),
     row("object", -2, flag::CONTAINER, container).about(
         Group::Generic,
         "2.2.3",
