@@ -79,7 +79,7 @@ impl Engine {
                     let reference = bucket.reference(slot);
                     let item = Item::at(self.mem(), reference as usize * 8)
                         .expect("an indexed item lies within the arena");
-                    session.give_item(reference, item.head.size());
+                    session.give_item(reference, item.head.block_len());
                 }
             }
             session.give_index(segment.reference(), SEGMENT_BYTES);
@@ -134,7 +134,7 @@ impl Engine {
                     let at = bucket.reference(slot) as usize * 8;
                     let item =
                         Item::at(self.mem(), at).expect("an indexed item lies within the arena");
-                    visit(at, item.head.size(), PageKind::Item);
+                    visit(at, item.head.block_len(), PageKind::Item);
                 }
             }
         }

@@ -163,7 +163,7 @@ impl<'s> Guard<'s> {
             return None;
         }
         let spot = self.locate(target, &key)?;
-        let is_it = spot.item.at == block as usize * 8 && spot.item.head.size() > BLOCK_MAX;
+        let is_it = spot.item.at == block as usize * 8 && spot.item.head.block_len() > BLOCK_MAX;
         is_it.then_some(spot)
     }
 }

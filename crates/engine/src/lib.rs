@@ -55,7 +55,7 @@ pub use guard::Guard;
 pub use incoming::{Form, INCOMING_BYTES_MIN, Incoming};
 pub use index::batch::Fetch;
 pub use index::read::Contended;
-pub use item::{KEY_ROOM, KEY_ROOM_VALUE_MIN};
+pub use item::{KEY_ROOM, KEY_ROOM_VALUE_MIN, grown_bytes};
 pub use journal::{Change, ChangeReader, Delivery, Effect, Next};
 pub use lease::{LEASED_BYTES_MIN, LEASES_MAX, Lease};
 pub use maintenance::Work;

@@ -172,7 +172,7 @@ impl Engine {
                 if item.head.key_len > KEY_BYTES_MAX || item.head.value_len > VALUE_BYTES_MAX {
                     return Err(format!("X6 {place}: lengths beyond the limits"));
                 }
-                if !self.mem().contains(at, item.head.size()) {
+                if !self.mem().contains(at, item.head.block_len()) {
                     return Err(format!("X6 {place}: beyond the arena"));
                 }
                 if item.head.has_key_room()
@@ -194,7 +194,7 @@ impl Engine {
                 if !here {
                     return Err(format!("X2 {place}: the item belongs elsewhere"));
                 }
-                if !owned.insert(at, item.head.size(), PageKind::Item) {
+                if !owned.insert(at, item.head.block_len(), PageKind::Item) {
                     return Err(format!("X3 {place}: the block is referenced twice"));
                 }
                 if !keys.insert(key) {

@@ -148,7 +148,12 @@ fn store_unwatched(
     };
     let mut bytes = key.len() + old + data.len();
     // What goes by the item that is there finds it: that does not go for the new one.
+    let brought = bytes;
     let make_room = |bytes| match order.mode {
+        // The item is stored anew, with room to spare if there is some.
+        Mode::Append if bytes > brought => session
+            .make_room_beside(db, &name, grown_bytes(bytes), now)
+            .or_else(|_| session.make_room_beside(db, &name, bytes, now)),
         Mode::Set if order.cas == 0 => session.make_room(bytes, now),
         _ => session.make_room_beside(db, &name, bytes, now),
     };
@@ -317,6 +322,15 @@ fn conditional(
         Mode::Append if is_first && lacks_room(context, name, &found, data, room) => {
             Ok(Err(StoreError::Full))
         }
+        Mode::Append if !unique || found.unique != 0 => {
+            let part = Patch { at: found.len, bytes: data };
+            match guard.grow(db, name, Event::Append, &part) {
+                Ok(true) => Ok(Ok(new_unique(guard, db, name, unique))),
+                // An integer.
+                Ok(false) => Ok(extend(guard, db, name, order, data, unique)),
+                Err(error) => Ok(Err(error)),
+            }
+        }
         Mode::Append | Mode::Prepend => Ok(extend(guard, db, name, order, data, unique)),
     }
 }
@@ -349,7 +363,7 @@ fn lacks_room(
     room: &mut usize,
 ) -> bool {
     *room = name.bytes().len() + found.len + data.len();
-    !context.session.has_ample_room(*room)
+    !context.session.has_ample_room(grown_bytes(*room))
 }
 
 /// Puts the data behind or before what is there. Flags and time to live stay.

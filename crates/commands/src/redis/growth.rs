@@ -3,7 +3,7 @@
 //!
 //! ```text
 //!   RPUSH l x    the list has room: a few bytes    it has none: all of it, half as much again to spare
-//!   APPEND s x   the block has room: a few bytes   it has none: all of it
+//!   APPEND s x   the block has room: a few bytes   it has none: all of it, a quarter as much again to spare
 //! ```
 //! EXEC makes room before it takes its locks, under which none can be made. Were only the arguments
 //! counted, a push in a transaction would be refused for as long as its list has no room to spare, in a
@@ -21,7 +21,7 @@ use crate::redis::room::Room;
 use crate::redis::row::{Group, flag};
 use crate::redis::set::bytes_of;
 use crate::redis::set::combine::Operation;
-use dolium_engine::{Db, Key, Kind};
+use dolium_engine::{Db, Key, Kind, grown_bytes};
 use dolium_protocol::resp::Args;
 use std::collections::HashMap;
 
@@ -193,7 +193,7 @@ fn add_if_stored_anew(ctx: &Context<'_>, db: Db, key: &Key<'_>, parts: &Parts, r
     // What lies between the end and a part behind it is stored with the part.
     let longest = parts.longest.max(parts.end.saturating_sub(found.len));
     if !ctx.session.takes_parts(db, key, end, longest) {
-        room.add(1, key.bytes().len() + end);
+        room.add(1, grown_bytes(key.bytes().len() + end));
     }
 }
 

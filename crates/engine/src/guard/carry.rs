@@ -100,7 +100,7 @@ impl<'s> Guard<'s> {
             self.count_ttl(&source, spot.segment, -1);
         }
         // As an item that was stored anew it is the newest, under its new name.
-        self.session.engine().note_large(to_db, to.hash, block, head.size());
+        self.session.engine().note_large(to_db, to.hash, block, head.block_len());
         // SAFETY: the block is in the index, and whoever changes or frees it must have the lock of its
         // shard, which this guard has; it stores nothing to the value, and nothing at all below.
         let value = unsafe { self.session.mem().lent(item.at + head.value_at(), head.value_len) };

@@ -11,6 +11,7 @@
 
 mod alike;
 mod carry;
+mod grow;
 mod lookup;
 mod overwrite;
 mod part;

@@ -101,7 +101,7 @@ impl<'s> Guard<'s> {
         event: Event,
     ) -> Result<Stored, StoreError> {
         let head = PlainHead::plan(key.bytes.len(), value.len());
-        let old_bytes = spot.item.head.size();
+        let old_bytes = spot.item.head.block_len();
         // Before a block is exchanged: between the two steps of that nothing else is taken.
         self.before_change(target, spot.segment, spot.line);
         // What may be leased is not simply freed; and so no run of units comes here.

@@ -44,7 +44,7 @@ impl<'s> Guard<'s> {
         if marks {
             target.shard.flip_several();
         }
-        let is_leased = item.head.size() >= LEASED_BYTES_MIN
+        let is_leased = item.head.block_len() >= LEASED_BYTES_MIN
             && self.session.engine().leases().is_named((item.at / 8) as u32);
         if !is_leased {
             // As in `patch`.
@@ -66,7 +66,7 @@ impl<'s> Guard<'s> {
         }
         item.note_use((self.now / 1000) as u32);
         // As an item that was stored anew it is the newest.
-        self.session.engine().note_large(db, key.hash, (item.at / 8) as u32, head.size());
+        self.session.engine().note_large(db, key.hash, (item.at / 8) as u32, head.block_len());
         let active = self.session.engine().journal().is_active();
         let told = if active { patch_bytes(&[*part]) } else { Vec::new() };
         self.tell(&target, key.bytes, event, Entry::Patch(&told));
@@ -105,6 +105,7 @@ fn with_len(old: &Head, end: usize) -> Option<Head> {
     let longest = if old.is_wide() { crate::limits::VALUE_BYTES_MAX } else { 255 };
     let mut head = Head { value_len, encoding_code: Encoding::Raw as u8, ..*old };
     head.set_marks(0);
-    let fits = value_len <= longest && block_bytes(head.size()) == block_bytes(old.size());
+    let fits =
+        value_len <= longest && block_bytes(head.block_len()) == block_bytes(old.block_len());
     fits.then_some(head)
 }

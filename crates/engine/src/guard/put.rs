@@ -202,7 +202,7 @@ impl<'s> Guard<'s> {
         if head.has_ttl() {
             self.note_due(target, spot.segment, deadline);
         }
-        self.session.give_item((old.at / 8) as u32, old.head.size());
+        self.session.give_item((old.at / 8) as u32, old.head.block_len());
     }
 
     fn insert(

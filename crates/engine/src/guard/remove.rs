@@ -45,7 +45,7 @@ impl<'s> Guard<'s> {
         }
         self.tell(target, key, event, Entry::Remove);
         // Last: the key may lie in the block that is freed here.
-        self.session.give_item((spot.item.at / 8) as u32, spot.item.head.size());
+        self.session.give_item((spot.item.at / 8) as u32, spot.item.head.block_len());
         match event {
             Event::Expired => self.session.count_expired(),
             Event::Evicted => self.session.count_evicted(),

@@ -120,7 +120,7 @@ impl<'s> Guard<'s> {
         // A large item keeps its place among those that leave in order. One that becomes large by what
         // now stands beside its value has had none.
         let engine = self.session.engine();
-        if old.head.size() > BLOCK_MAX {
+        if old.head.block_len() > BLOCK_MAX {
             engine.note_large_moved((old.at / 8) as u32, reference, head.size());
         } else {
             engine.note_large(target.db, key.hash, reference, head.size());

@@ -155,7 +155,7 @@ impl<'a> Item<'a> {
             frequency: meta & 3,
             is_proven: meta & crate::index::bucket::META_MAIN != 0,
             age: meta >> 4,
-            block_bytes: self.head.size().next_multiple_of(8),
+            block_bytes: self.head.block_len().next_multiple_of(8),
         };
         (found, int)
     }

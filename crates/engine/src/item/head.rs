@@ -19,8 +19,12 @@
 //! A long value has such room before it, so that the key can become another one without the value being
 //! moved (`guard/carry.rs`).
 //!
+//! A block is as long as its item, rounded up to a size that there is; that of a string that has grown has room to
+//! spare (decision 174).
+//!
 //! 16 bytes of key and 32 of value take 52 bytes: a block of 56.
 
+use super::room::{ROOM_ITEM_BYTES_MIN, with_room};
 use crate::limits::{KEY_BYTES_MAX, VALUE_BYTES_MAX};
 use crate::verbs::{Encoding, Kind};
 
@@ -28,6 +32,8 @@ pub(crate) const FLAG_WIDE: u8 = 1;
 pub(crate) const FLAG_TTL: u8 = 2;
 pub(crate) const FLAG_EXT: u8 = 4;
 pub(crate) const FLAG_KEY_ROOM: u8 = 32;
+/// The block was taken with room to spare: see [`Head::block_len`].
+const FLAG_ROOM: u8 = 64;
 /// Memcached's marks of an item, two bits: see `verbs::Found::marks`.
 const MARKS_SHIFT: u32 = 3;
 const MARKS_MASK: u8 = 0b11 << MARKS_SHIFT;
@@ -225,8 +231,23 @@ impl Head {
     }
 
     /// Bytes of the whole item, before rounding up to a block.
+    #[inline(always)]
     pub fn size(&self) -> usize {
         self.value_at() + self.value_len
+    }
+
+    /// Bytes for which its block was taken: those of the item, or more for one that has room to spare. It follows
+    /// from them, so that nothing else has to be kept: as long as an item grows where it stands, it is the same.
+    #[inline(always)]
+    pub fn block_len(&self) -> usize {
+        if self.flags & FLAG_ROOM == 0 { self.size() } else { with_room(self.size()) }
+    }
+
+    /// Has the block of an item that is to be written taken with room to spare, or without.
+    pub fn set_room(&mut self, spare: bool) {
+        // A narrow item is short, and those who know that it is one ask for nothing else.
+        let spare = spare && self.is_wide() && self.size() >= ROOM_ITEM_BYTES_MIN;
+        self.flags = self.flags & !FLAG_ROOM | if spare { FLAG_ROOM } else { 0 };
     }
 }
 

@@ -33,7 +33,7 @@ pub enum Effect {
         created: bool,
     },
     /// These bytes are stored at these offsets of a value's; the rest stays. A string may go on with them
-    /// behind its end, and its encoding is [`Encoding::Raw`] then.
+    /// behind its end, after zeros if they begin there, and its encoding is [`Encoding::Raw`] then.
     Patch(Vec<(usize, Vec<u8>)>),
     Deadline(Millis),
     Remove,

@@ -135,7 +135,7 @@ impl Session {
     ) -> u64 {
         let moved = || {
             self.with_item_in(block, now, |_, target, spot, hash| {
-                let bytes = spot.item.head.size();
+                let bytes = spot.item.head.block_len();
                 match self.take_item(bytes) {
                     Ok(new) => Ok(self.relocate(spot, new)),
                     Err(_) => {
@@ -215,7 +215,7 @@ impl Session {
 
     /// Copies an item to a new block and frees the old one. What a cut sees does not change.
     fn relocate(&self, spot: &Spot<'_>, new: u32) -> u64 {
-        let size = spot.item.head.size();
+        let (size, block) = (spot.item.head.size(), spot.item.head.block_len());
         // As in `item::write_item`.
         fence(Release);
         let to = new as usize * 8;
@@ -226,8 +226,8 @@ impl Session {
         spot.bucket().set_reference(spot.slot, new);
         spot.bucket().bump_version();
         self.count_moved(size);
-        self.engine().note_large_moved((spot.item.at / 8) as u32, new, size);
-        self.give_item((spot.item.at / 8) as u32, size);
+        self.engine().note_large_moved((spot.item.at / 8) as u32, new, block);
+        self.give_item((spot.item.at / 8) as u32, block);
         size as u64
     }
 

@@ -235,7 +235,10 @@ pub fn make(session: &Session, step: &Step, number: usize) {
             let key = engine.key(name.as_bytes());
             let value = value(name, number, *len);
             let mut guard = session.write(*db, &key, NOW);
-            if !guard.store_part(*db, &key, Event::SetRange, &Patch { at: 0, bytes: &value }) {
+            let part = Patch { at: 0, bytes: &value };
+            let is_stored = guard.store_part(*db, &key, Event::SetRange, &part)
+                || guard.grow(*db, &key, Event::SetRange, &part).expect("memory");
+            if !is_stored {
                 guard.put(*db, &key, &Put::plain(Value::Bytes(&value))).expect("memory");
             }
         }

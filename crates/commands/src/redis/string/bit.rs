@@ -67,7 +67,7 @@ pub fn setbit(ctx: &mut Context<'_>, call: &Call<'_>) -> Outcome {
     Ok(())
 }
 
-/// Sets a bit of a string, and says what it was. `None`: nothing was done, and the string has to be stored anew.
+/// Sets a bit of a string, and says what it was. `None`: nothing was done, because there is no string of bytes.
 fn set_in_bytes(
     guard: &mut Guard<'_>,
     (db, key): (Db, &Key<'_>),

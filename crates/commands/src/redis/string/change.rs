@@ -11,7 +11,7 @@
 
 use crate::context::Context;
 use crate::redis::error::CommandError;
-use dolium_engine::{Db, Event, Found, Guard, Key, Patch, Session};
+use dolium_engine::{Db, Event, Found, Guard, Key, Patch, Session, grown_bytes};
 
 /// So many zeros between a string's end and what is stored behind it are a part of that.
 const GAP_BYTES_MAX: usize = 64 << 10;
@@ -28,15 +28,15 @@ impl Room<'_> {
     /// Asked before a key and its string, of so many bytes together, are stored anew. The error has `change`
     /// make room and run the change again.
     pub fn is_there_for(&self, bytes: usize) -> Result<(), CommandError> {
-        if bytes <= self.made || self.session.has_ample_room(bytes) {
+        if bytes <= self.made || self.session.has_ample_room(grown_bytes(bytes)) {
             return Ok(());
         }
         Err(CommandError::NoRoomFor(bytes))
     }
 }
 
-/// Stores a part of the string that was found at a key where it stands; the part may begin behind its end, after
-/// zeros. False: nothing was done, and there is room to store the string anew.
+/// Stores a part of the string that was found at a key: where it stands, or else in a new block. The part may begin
+/// behind its end, after zeros. False: nothing was done, for the string is no string of bytes but an integer.
 pub(super) fn store_part(
     guard: &mut Guard<'_>,
     (db, key): (Db, &Key<'_>),
@@ -57,7 +57,7 @@ pub(super) fn store_part(
         return Ok(true);
     }
     room.is_there_for(key.bytes().len() + found.len.max(part.at + part.bytes.len()))?;
-    Ok(false)
+    Ok(guard.grow(db, key, event, part)?)
 }
 
 /// Runs a change of a string under its lock, as often as it finds that it needs more room than was made.
@@ -77,7 +77,8 @@ pub(super) fn change<R>(
         let outcome = run(&mut ctx.session.write(ctx.db(), key, ctx.now), room);
         match outcome {
             Err(CommandError::NoRoomFor(bytes)) if bytes > room.made => {
-                ctx.make_room(bytes)?;
+                // Room to spare is left out where there is none.
+                ctx.make_room(grown_bytes(bytes)).or_else(|_| ctx.make_room(bytes))?;
                 room.made = bytes;
             }
             outcome => return outcome,

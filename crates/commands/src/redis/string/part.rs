@@ -1,7 +1,7 @@
 //! APPEND and SETRANGE: changes to a part of a value.
 //!
 //! They are made where the value stands, if its block has room for it: then they cost the same however long it is.
-//! Else it is stored anew.
+//! Else it is stored anew, with room to spare (`change.rs`).
 
 use crate::context::Context;
 use crate::redis::error::CommandError;
