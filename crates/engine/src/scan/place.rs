@@ -18,6 +18,7 @@ use crate::item::Item;
 use crate::sync::atomics::Ordering::Acquire;
 use crate::sync::atomics::fence;
 use crate::verbs::{Db, Found, Millis};
+use std::ops::RangeInclusive;
 
 /// Of so many lines ahead the items are asked for: 20 of them or so, as many as processors load at once.
 const LINES_AHEAD: usize = 2;
@@ -43,6 +44,10 @@ impl Homes {
     pub fn after(self, attempts: u32) -> Homes {
         let fewer = self.len().checked_shr(attempts).unwrap_or(0).max(1);
         Homes { first: self.first, last: self.first + fewer - 1 }
+    }
+
+    fn all(self) -> RangeInclusive<usize> {
+        self.first..=self.last
     }
 
     fn len(self) -> usize {
@@ -158,13 +163,13 @@ impl View<'_> {
         let mut versions = [0; HOME_LINES + STASH_LINES + 1];
         // A bit for each stash line that one of the home lines has.
         let mut stashes = 0u32;
-        for home in homes.first..=homes.last {
+        for home in homes.all() {
             segment.line(home).prefetch();
         }
         for ahead in homes.first..(homes.first + LINES_AHEAD).min(homes.last + 1) {
             self.ask_for_items(segment.line(ahead));
         }
-        for home in homes.first..=homes.last {
+        for home in homes.all() {
             if home + LINES_AHEAD <= homes.last {
                 self.ask_for_items(segment.line(home + LINES_AHEAD));
             }
@@ -197,7 +202,7 @@ impl View<'_> {
         }
         // As in `View::holds`.
         fence(Acquire);
-        let mut lines = (homes.first..=homes.last).chain(stashes.map(stash_line));
+        let mut lines = homes.all().chain(stashes.map(stash_line));
         let holds = self.is_entry(entry_at, reference)
             && lines.all(|line| segment.line(line).version() == versions[line])
             && shard.directory() == directory
