@@ -81,7 +81,7 @@ impl Milestones {
     /// Where the cell of the milestone at an index lies.
     pub fn cell_at(self, index: usize) -> usize {
         let number = self.number.wrapping_add(index as u32);
-        FIRST_AT + 4 * (number as usize / STRIDE & (self.cells as usize - 1))
+        FIRST_AT + 4 * ((number as usize / STRIDE) & (self.cells as usize - 1))
     }
 
     /// The indices of a range that are milestones.
@@ -92,7 +92,7 @@ impl Milestones {
 
     /// What is stored before the cells.
     pub fn head(self) -> [u8; FIRST_AT - NUMBER_AT] {
-        (u64::from(self.cells) << 32 | u64::from(self.number)).to_le_bytes()
+        ((u64::from(self.cells) << 32) | u64::from(self.number)).to_le_bytes()
     }
 }
 
