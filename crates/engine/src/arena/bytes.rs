@@ -19,6 +19,10 @@ use crate::sync::atomics::{AtomicU64, Ordering};
 /// The longest that comes behind a value in a reply (`\r\nEND\r\n`).
 const REPLY_END_BYTES: usize = 8;
 
+/// Where a value goes from block to block through a buffer, it does so in pieces of so many bytes.
+#[cfg(any(not(target_arch = "x86_64"), miri, shuttle, loom))]
+const PIECE_BYTES: usize = 16 << 10;
+
 /// What goes before and behind a value in a reply.
 #[derive(Clone, Copy, Debug)]
 pub struct Frame {
@@ -146,6 +150,20 @@ impl Words {
         }
         if let (false, Some(word)) = (rest.is_empty(), words.last()) {
             merge(word, low(rest.len()), read_tail(rest));
+        }
+    }
+}
+
+/// Where there is nothing better (see `unaligned/across.rs`).
+#[cfg(any(not(target_arch = "x86_64"), miri, shuttle, loom))]
+impl Words {
+    /// Stores bytes of one block into another one, which the caller owns.
+    pub(super) fn copy_across_in_pieces(&self, from: u64, to: u64, len: usize) {
+        let mut piece = Vec::with_capacity(PIECE_BYTES.min(len + REPLY_END_BYTES));
+        for begin in (0..len).step_by(PIECE_BYTES) {
+            piece.clear();
+            self.copy_out(from + begin as u64, PIECE_BYTES.min(len - begin), &mut piece);
+            self.store_bytes(to + begin as u64, &piece);
         }
     }
 }

@@ -178,6 +178,15 @@ impl Mem<'_> {
         self.words.store_bytes(at as u64, bytes);
     }
 
+    /// Stores the bytes at `from` at `to`, in another block, which nobody can see yet. Of the first nobody changes a
+    /// byte meanwhile: the caller has the lock of its shard.
+    pub fn copy_across(self, from: usize, to: usize, len: usize) {
+        #[cfg(all(target_arch = "x86_64", not(any(miri, shuttle, loom))))]
+        self.words.copy_across(from as u64, to as u64, len);
+        #[cfg(not(all(target_arch = "x86_64", not(any(miri, shuttle, loom)))))]
+        self.words.copy_across_in_pieces(from as u64, to as u64, len);
+    }
+
     #[inline(always)]
     pub fn copy_out(self, at: usize, len: usize, out: &mut Vec<u8>) {
         self.words.copy_out(at as u64, len, out);

@@ -15,7 +15,7 @@ use crate::limits::VALUE_BYTES_MAX;
 use crate::packed::Patch;
 use crate::verbs::*;
 
-/// A value goes from block to block in pieces of so many bytes, which stay near in between.
+/// Zeros are stored in pieces of so many bytes.
 const PIECE_BYTES: usize = 16 << 10;
 
 impl<'s> Guard<'s> {
@@ -84,16 +84,9 @@ impl<'s> Guard<'s> {
         };
         write_item(mem, at, &parts);
         let (from, to) = (old.at + old.head.value_at(), at + head.value_at());
-        let mut piece = Vec::with_capacity(PIECE_BYTES);
-        for begin in (0..old.head.value_len).step_by(PIECE_BYTES) {
-            piece.clear();
-            mem.copy_out(from + begin, PIECE_BYTES.min(old.head.value_len - begin), &mut piece);
-            mem.store_bytes(to + begin, &piece);
-        }
-        piece.clear();
-        piece.resize(PIECE_BYTES, 0);
+        mem.copy_across(from, to, old.head.value_len);
         for begin in (old.head.value_len..part.at).step_by(PIECE_BYTES) {
-            mem.store_bytes(to + begin, &piece[..PIECE_BYTES.min(part.at - begin)]);
+            mem.store_bytes(to + begin, &[0; PIECE_BYTES][..PIECE_BYTES.min(part.at - begin)]);
         }
         mem.store_bytes(to + part.at, part.bytes);
     }

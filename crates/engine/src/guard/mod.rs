@@ -11,6 +11,7 @@
 
 mod alike;
 mod carry;
+mod copy;
 mod grow;
 mod lookup;
 mod overwrite;

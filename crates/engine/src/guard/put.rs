@@ -205,7 +205,7 @@ impl<'s> Guard<'s> {
         self.session.give_item((old.at / 8) as u32, old.head.block_len());
     }
 
-    fn insert(
+    pub(super) fn insert(
         &mut self,
         target: &Target<'s>,
         key: &Key<'_>,

@@ -2,7 +2,7 @@
 
 use super::{Guard, Spot, Target};
 use crate::alloc::BLOCK_MAX;
-use crate::item::{Head, ItemParts, write_item};
+use crate::item::{Head, ItemParts, write_item_around};
 use crate::journal::Entry;
 use crate::verbs::*;
 
@@ -101,10 +101,6 @@ impl<'s> Guard<'s> {
         head.set_kind(old.head.kind());
         head.set_marks(old.head.marks());
         let int = if head.is_int() { old.int() } else { 0 };
-        let mut value = Vec::new();
-        if !head.is_int() {
-            old.copy_value(0, &mut value);
-        }
         let parts = ItemParts {
             head,
             int,
@@ -113,10 +109,10 @@ impl<'s> Guard<'s> {
             client_flags,
             used_s: (self.now / 1000) as u32,
             key: key.bytes,
-            value: [&value, b"", b""],
+            value: [b"", b"", b""],
         };
         let reference = self.take_item(head.size())?;
-        write_item(self.session.mem(), reference as usize * 8, &parts);
+        write_item_around(self.session.mem(), reference as usize * 8, &parts, old);
         // A large item keeps its place among those that leave in order. One that becomes large by what
         // now stands beside its value has had none.
         let engine = self.session.engine();

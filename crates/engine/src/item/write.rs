@@ -7,7 +7,7 @@
 use crate::arena::Mem;
 #[cfg(not(all(target_arch = "x86_64", not(any(miri, shuttle, loom)))))]
 use crate::item::KEY_ROOM;
-use crate::item::{Head, PlainHead};
+use crate::item::{Head, Item, PlainHead};
 use crate::sync::atomics::Ordering::Relaxed;
 use crate::sync::atomics::{Ordering, fence};
 use crate::verbs::Millis;
@@ -35,6 +35,21 @@ pub(crate) fn write_item(words: Mem<'_>, at: usize, parts: &ItemParts<'_>) {
     fence(Ordering::Release);
     let head = &parts.head;
     write_parts(words, at, parts, head);
+}
+
+/// As `write_item`, with the value of another item behind the first part of this one's, and before the second. The
+/// caller has the lock of the other one's shard. Of an integer there is no value to take.
+pub(crate) fn write_item_around(words: Mem<'_>, at: usize, parts: &ItemParts<'_>, old: &Item<'_>) {
+    let [before, behind, none] = parts.value;
+    debug_assert!(none.is_empty(), "a value of four parts");
+    let len = old.head.value_len;
+    debug_assert_eq!(parts.head.value_len, before.len() + len + behind.len());
+    write_item(words, at, &ItemParts { value: [before, b"", b""], ..*parts });
+    let to = at + parts.head.value_at() + before.len();
+    words.copy_across(old.at + old.head.value_at(), to, len);
+    if !behind.is_empty() {
+        words.store_bytes(to + len, behind);
+    }
 }
 
 /// As `write_item`, of an item that has nothing but its key and its bytes.

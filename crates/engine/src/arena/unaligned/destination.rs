@@ -12,8 +12,8 @@ const STREAM_BYTES_MIN: usize = 32 << 10;
 /// A place in the arena that the caller owns.
 #[derive(Clone, Copy)]
 pub(in crate::arena) struct Destination<'a> {
-    at: *mut u8,
-    len: usize,
+    pub(super) at: *mut u8,
+    pub(super) len: usize,
     _words: PhantomData<&'a Words>,
 }
 
@@ -57,10 +57,12 @@ impl<'a> Destination<'a> {
 
     #[inline(always)]
     fn store16_at<const TO: usize>(self, bytes: &[u8; 16]) {
+        self.store_register_at::<TO>(register(bytes));
+    }
+
+    #[inline(always)]
+    pub(super) fn store_register_at<const TO: usize>(self, value: __m128i) {
         debug_assert!(TO + 16 <= self.len);
-        let value = u128::from_le_bytes(*bytes);
-        // SAFETY: both are sixteen bytes for which every bit pattern is valid.
-        let value = unsafe { std::mem::transmute::<u128, __m128i>(value) };
         // SAFETY: writes 16 bytes of the mapping, which reserves them; the block they lie in is one that
         // the caller owns.
         unsafe {
@@ -71,14 +73,14 @@ impl<'a> Destination<'a> {
 
     /// Room for `len` bytes from `from` on.
     #[inline(always)]
-    fn part(self, from: usize, len: usize) -> Destination<'a> {
+    pub(super) fn part(self, from: usize, len: usize) -> Destination<'a> {
         debug_assert!(from + len <= self.len);
         Destination { at: self.at.wrapping_add(from), len, ..self }
     }
 
     /// Room for the last `len` bytes.
     #[inline(always)]
-    fn last(self, len: usize) -> Destination<'a> {
+    pub(super) fn last(self, len: usize) -> Destination<'a> {
         self.part(self.len - len, len)
     }
 }
@@ -87,11 +89,8 @@ impl Destination<'_> {
     /// Past the cache; `to` is the distance of a place that is aligned. Until [`stored`] is called, later
     /// stores may be seen before this one.
     #[inline(always)]
-    fn stream16(self, to: usize, bytes: &[u8; 16]) {
+    pub(super) fn stream_register(self, to: usize, value: __m128i) {
         debug_assert!(to + 16 <= self.len && (self.at as usize + to).is_multiple_of(16));
-        let value = u128::from_le_bytes(*bytes);
-        // SAFETY: both are sixteen bytes for which every bit pattern is valid.
-        let value = unsafe { std::mem::transmute::<u128, __m128i>(value) };
         // SAFETY: writes 16 aligned bytes of the mapping, which reserves them; the block they lie in
         // is one that the caller owns.
         unsafe {
@@ -101,7 +100,7 @@ impl Destination<'_> {
     }
 
     #[inline(always)]
-    fn store8(self, to: usize, value: u64) {
+    pub(super) fn store8(self, to: usize, value: u64) {
         debug_assert!(to + 8 <= self.len);
         // SAFETY: writes 8 bytes of the mapping, which reserves them; the block they lie in is one that
         // the caller owns.
@@ -112,7 +111,7 @@ impl Destination<'_> {
     }
 
     #[inline(always)]
-    fn store4(self, to: usize, value: u32) {
+    pub(super) fn store4(self, to: usize, value: u32) {
         debug_assert!(to + 4 <= self.len);
         // SAFETY: writes 4 bytes of the mapping, which reserves them; the block they lie in is one that
         // the caller owns.
@@ -123,7 +122,7 @@ impl Destination<'_> {
     }
 
     #[inline(always)]
-    fn store1(self, to: usize, value: u8) {
+    pub(super) fn store1(self, to: usize, value: u8) {
         debug_assert!(to < self.len);
         // SAFETY: writes one byte of the mapping, which reserves them; the block they lie in is one that
         // the caller owns.
@@ -180,7 +179,7 @@ impl Destination<'_> {
         // What the ends have in common with what lies between is stored twice, and is the same.
         self.store16_at::<0>(first);
         for (i, chunk) in bytes[head..].as_chunks::<16>().0.iter().enumerate() {
-            self.stream16(head + i * 16, chunk);
+            self.stream_register(head + i * 16, register(chunk));
         }
         self.last(16).store16_at::<0>(last);
         stored();
@@ -190,7 +189,14 @@ impl Destination<'_> {
 /// What was stored past the cache is seen by whoever sees what is stored from now on: without this
 /// the Release that publishes the block would not cover it. And what is stored past the cache from now on
 /// is not seen by those who do not see what was stored before.
-fn stored() {
+pub(super) fn stored() {
     // SAFETY: waits, and changes nothing.
     unsafe { asm!("sfence", options(nostack, preserves_flags)) };
+}
+
+#[inline(always)]
+fn register(bytes: &[u8; 16]) -> __m128i {
+    let value = u128::from_le_bytes(*bytes);
+    // SAFETY: both are sixteen bytes for which every bit pattern is valid.
+    unsafe { std::mem::transmute::<u128, __m128i>(value) }
 }

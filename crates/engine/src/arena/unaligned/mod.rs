@@ -14,6 +14,7 @@
 //!      56789abcdefghijkl..
 //! ```
 
+mod across;
 mod destination;
 mod source;
 
@@ -57,5 +58,13 @@ impl Words {
         // the words, and the caller owns the block that they are of.
         let to = unsafe { Destination::new(self.run(offset, bytes.len()), bytes.len()) };
         to.store(bytes);
+    }
+
+    /// Stores bytes of one block into another one, which the caller owns.
+    #[inline]
+    pub(super) fn copy_across(&self, from: u64, to: u64, len: usize) {
+        // SAFETY: as in `store_unaligned`.
+        let to = unsafe { Destination::new(self.run(to, len), len) };
+        to.store_from(self.source(from, len));
     }
 }

@@ -10,8 +10,8 @@ use std::mem::MaybeUninit;
 /// Bytes that the mapping reserves: see `Words::run` and `Mem::source_in`.
 #[derive(Clone, Copy)]
 pub(in crate::arena) struct Source<'a> {
-    at: *mut u8,
-    len: usize,
+    pub(super) at: *mut u8,
+    pub(super) len: usize,
     _words: PhantomData<&'a Words>,
 }
 
@@ -31,7 +31,7 @@ impl<'a> Source<'a> {
     }
 
     #[inline(always)]
-    fn load_register_at<const FROM: usize>(self) -> __m128i {
+    pub(super) fn load_register_at<const FROM: usize>(self) -> __m128i {
         debug_assert!(FROM + 16 <= self.len);
         let value: __m128i;
         // SAFETY: reads 16 bytes of the mapping, which reserves them; it writes a
@@ -42,6 +42,17 @@ impl<'a> Source<'a> {
                 options(readonly, nostack, preserves_flags));
         }
         value
+    }
+
+    /// The first 64 bytes.
+    #[inline(always)]
+    pub(super) fn load_line(self) -> [__m128i; 4] {
+        [
+            self.load_register_at::<0>(),
+            self.load_register_at::<16>(),
+            self.load_register_at::<32>(),
+            self.load_register_at::<48>(),
+        ]
     }
 
     #[inline(always)]
@@ -60,7 +71,7 @@ impl<'a> Source<'a> {
 
     /// `len` bytes from `from` on.
     #[inline(always)]
-    fn part(self, from: usize, len: usize) -> Source<'a> {
+    pub(super) fn part(self, from: usize, len: usize) -> Source<'a> {
         debug_assert!(from + len <= self.len);
         Source { at: self.at.wrapping_add(from), len, ..self }
     }
@@ -74,7 +85,7 @@ impl<'a> Source<'a> {
 
 impl Source<'_> {
     #[inline(always)]
-    fn load8(self, from: usize) -> u64 {
+    pub(super) fn load8(self, from: usize) -> u64 {
         debug_assert!(from + 8 <= self.len);
         let value: u64;
         // SAFETY: reads 8 bytes of the mapping, which reserves them; it writes a
@@ -88,7 +99,7 @@ impl Source<'_> {
     }
 
     #[inline(always)]
-    fn load4(self, from: usize) -> u32 {
+    pub(super) fn load4(self, from: usize) -> u32 {
         debug_assert!(from + 4 <= self.len);
         let value: u32;
         // SAFETY: reads 4 bytes of the mapping, which reserves them; it writes a
@@ -102,7 +113,7 @@ impl Source<'_> {
     }
 
     #[inline(always)]
-    fn load1(self, from: usize) -> u8 {
+    pub(super) fn load1(self, from: usize) -> u8 {
         debug_assert!(from < self.len);
         let value: u32;
         // SAFETY: reads one byte of the mapping, which reserves them; it writes a
