@@ -331,7 +331,18 @@ fn conditional(
                 Err(error) => Ok(Err(error)),
             }
         }
-        Mode::Append | Mode::Prepend => Ok(extend(guard, db, name, order, data, unique)),
+        Mode::Append | Mode::Prepend => {
+            let around = match order.mode {
+                Mode::Prepend => [data, b""],
+                _ => [b"", data],
+            };
+            match guard.join(db, name, Event::Append, around, unique) {
+                Ok(Some(unique)) => Ok(Ok(unique)),
+                // An integer.
+                Ok(None) => Ok(extend(guard, db, name, order, data, unique)),
+                Err(error) => Ok(Err(error)),
+            }
+        }
     }
 }
 
@@ -366,7 +377,7 @@ fn lacks_room(
     !context.session.has_ample_room(grown_bytes(*room))
 }
 
-/// Puts the data behind or before what is there. Flags and time to live stay.
+/// Puts the data behind or before an integer. Flags and time to live stay.
 fn extend(
     guard: &mut Guard<'_>,
     db: Db,

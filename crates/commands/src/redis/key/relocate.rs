@@ -4,9 +4,7 @@ use crate::context::Context;
 use crate::redis::error::CommandError;
 use crate::redis::number::database;
 use crate::redis::row::{Call, Outcome};
-use dolium_engine::{
-    Db, Deadline, Encoding, Event, Flags, Found, Guard, Key, Kind, NEVER, Put, StoreError, Value,
-};
+use dolium_engine::{Db, Event, Found, Guard, Key, Kind, StoreError};
 
 /// A key in a database.
 type Place<'k> = (Db, Key<'k>);
@@ -45,7 +43,7 @@ fn move_value(
     if existing == Existing::Kept && guard.find(db, &to.1).is_some() {
         return Ok(false);
     }
-    transfer(&mut guard, from, to, &found, [Event::RenameFrom, Event::RenameTo])?;
+    transfer(&mut guard, from, to, [Event::RenameFrom, Event::RenameTo])?;
     drop(guard);
     tell_of_list(ctx, to, &found);
     Ok(true)
@@ -59,8 +57,8 @@ pub fn move_key(ctx: &mut Context<'_>, call: &Call<'_>) -> Outcome {
     let (from, to) = ((ctx.db(), call.key()), (target, call.key()));
     let (mut guard, found) = lock(ctx, from, to, false)?;
     let moved = match found {
-        Some(found) if guard.find(to.0, &to.1).is_none() => {
-            transfer(&mut guard, from, to, &found, [Event::MoveFrom, Event::MoveTo])?;
+        Some(_) if guard.find(to.0, &to.1).is_none() => {
+            transfer(&mut guard, from, to, [Event::MoveFrom, Event::MoveTo])?;
             true
         }
         _ => false,
@@ -96,9 +94,8 @@ pub fn copy(ctx: &mut Context<'_>, call: &Call<'_>) -> Outcome {
     let (mut guard, found) = lock(ctx, from, to, true)?;
     ctx.session.count_look(found.is_some());
     let copied = match found {
-        Some(found) if replace || guard.find(to.0, &to.1).is_none() => {
-            duplicate(&mut guard, from, to, &found, Event::CopyTo)?;
-            true
+        Some(_) if replace || guard.find(to.0, &to.1).is_none() => {
+            guard.copy((from.0, &from.1), (to.0, &to.1), Event::CopyTo)?
         }
         _ => false,
     };
@@ -148,45 +145,14 @@ fn transfer(
     guard: &mut Guard<'_>,
     from: Place<'_>,
     to: Place<'_>,
-    found: &Found,
     events: [Event; 2],
 ) -> Result<(), StoreError> {
     let [leaves, arrives] = events;
     if !guard.carry((from.0, &from.1), (to.0, &to.1), events)? {
-        duplicate(guard, from, to, found, arrives)?;
+        guard.copy((from.0, &from.1), (to.0, &to.1), arrives)?;
         guard.remove(from.0, &from.1, leaves);
     }
     guard.announce(to.0, &to.1, arrives);
     guard.count_elements(1, 2);
-    Ok(())
-}
-
-/// Stores what is at `from` at `to` as well, with its deadline, flags and encoding.
-fn duplicate(
-    guard: &mut Guard<'_>,
-    from: Place<'_>,
-    to: Place<'_>,
-    found: &Found,
-    event: Event,
-) -> Result<(), StoreError> {
-    let mut bytes = Vec::new();
-    let value = match found.encoding {
-        Encoding::Int => Value::Int(guard.int(from.0, &from.1).unwrap_or_default()),
-        encoding => {
-            guard.value(from.0, &from.1, &mut bytes);
-            match encoding {
-                _ if found.kind != Kind::String => Value::Packed(found.kind, encoding, &bytes),
-                Encoding::Raw => Value::Parts([&bytes, b"", b""]),
-                _ => Value::Bytes(&bytes),
-            }
-        }
-    };
-    let deadline = match found.deadline {
-        NEVER => Deadline::Never,
-        at => Deadline::At(at),
-    };
-    let put =
-        Put { value, deadline, flags: Flags::Set(found.flags), unique: false, marks: 0, event };
-    guard.put(to.0, &to.1, &put)?;
     Ok(())
 }
