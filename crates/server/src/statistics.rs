@@ -225,6 +225,8 @@ pub mod row_trait {
     pub const FORETELLS: u8 = 1 << 4;
     /// And changes something by that: two of them on two threads are not both to find that they are alone.
     pub const HANDS_OVER: u8 = 1 << 5;
+    /// It may change what CLIENT LIST shows of a transaction, and nothing else of that.
+    pub const TRANSACTS: u8 = 1 << 6;
 }
 
 /// The commands with the trait `PARTS`.
@@ -245,15 +247,17 @@ pub fn row_traits() -> Vec<u8> {
         // What a command about connections tells includes the call itself.
         let is_bounded = row.complexity == "O(1)" && row.group != Group::Connection;
         let is_timed = row.flags & flag::FAST == 0 && !is_bounded;
+        // What EXEC runs may be about the connection.
         let describes =
-            matches!(row.group, Group::Connection | Group::PubSub | Group::Transactions);
+            matches!(row.group, Group::Connection | Group::PubSub) || row.name == "exec";
+        let transacts = row.group == Group::Transactions && !describes;
         let parts = PARTING.contains(&row.name);
         let foretells = row.name == "exec" || foretold::answers_with_values(row);
         let hands_over = HANDING_OVER.contains(&row.name);
         let writes = may_write(row);
         [(is_timed, TIMED), (writes, MAY_WRITE), (describes, DESCRIBES), (parts, PARTS)]
             .iter()
-            .chain(&[(foretells, FORETELLS), (hands_over, HANDS_OVER)])
+            .chain(&[(foretells, FORETELLS), (hands_over, HANDS_OVER), (transacts, TRANSACTS)])
             .filter(|(is_so, _)| *is_so)
             .fold(0, |traits, (_, bit)| traits | bit)
     };

@@ -167,8 +167,10 @@ impl Stage<'_> {
             self.wrote = true;
             self.serve_waiting();
         }
-        if traits & row_trait::DESCRIBES != 0 || connection.client.gate != 0 {
+        if traits & row_trait::DESCRIBES != 0 {
             connection.card.describe(&connection.client);
+        } else if traits & row_trait::TRANSACTS != 0 || connection.client.gate != 0 {
+            connection.card.describe_transaction(&connection.client);
         }
         if self.out.get(before) == Some(&b'-') {
             let reply = &self.out[before..];
@@ -198,7 +200,7 @@ impl Stage<'_> {
         self.kept += 1;
         // Room is made for what is queued: what was evicted for it is to be announced.
         self.wrote |= traits & row_trait::MAY_WRITE != 0;
-        connection.card.describe(&connection.client);
+        connection.card.describe_transaction(&connection.client);
         if self.out.get(before) == Some(&b'-') {
             let row = prepared.row().filter(|_| prepared.is_known());
             self.server.statistics.note_error(self.thread, row, &self.out[before..], false);
