@@ -31,6 +31,12 @@ pub trait Host {
     /// Every parameter with its value as `redis.conf` writes it. They are locked meanwhile: nothing of the
     /// configuration may be asked for by `visit`.
     fn visit_config(&self, visit: &mut dyn FnMut(&'static str, &str));
+    /// As `visit_config`, of these names alone, whatever their case, each once and in the same order.
+    fn visit_named_config(
+        &self,
+        names: &mut dyn Iterator<Item = &[u8]>,
+        visit: &mut dyn FnMut(&'static str, &str),
+    );
     /// Applies all pairs or none. Names come as the client wrote them, in any case. Where `me`
     /// connected from may decide what it may change.
     fn set_config(&self, me: &ClientState, pairs: &[(&[u8], &[u8])]) -> Result<(), ConfigError>;

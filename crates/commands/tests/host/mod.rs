@@ -45,6 +45,19 @@ impl Host for FakeHost {
         visit("port", "6379");
         visit("key-load-delay", "0");
     }
+    fn visit_named_config(
+        &self,
+        names: &mut dyn Iterator<Item = &[u8]>,
+        visit: &mut dyn FnMut(&'static str, &str),
+    ) {
+        let names: Vec<&[u8]> = names.collect();
+        let is_asked = |known: &str| names.iter().any(|n| n.eq_ignore_ascii_case(known.as_bytes()));
+        self.visit_config(&mut |known, value| {
+            if is_asked(known) {
+                visit(known, value);
+            }
+        });
+    }
     fn set_config(&self, _: &ClientState, pairs: &[(&[u8], &[u8])]) -> Result<(), ConfigError> {
         Err(ConfigError::Unknown { name: pairs[0].0.to_vec() })
     }

@@ -109,10 +109,4 @@ impl Directive {
         self.help = help;
         self
     }
-
-    /// Is it the name or the alias, in any case?
-    pub fn is_called(&self, name: &str) -> bool {
-        self.name.eq_ignore_ascii_case(name)
-            || (!self.alias.is_empty() && self.alias.eq_ignore_ascii_case(name))
-    }
 }

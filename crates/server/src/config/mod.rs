@@ -9,6 +9,7 @@ mod failure;
 pub mod file;
 mod included;
 pub mod live;
+mod names;
 mod nearest;
 pub mod output_limits;
 pub mod page;
@@ -190,6 +191,19 @@ impl Config {
             }
             visit(directive.name, value);
         }
+    }
+
+    /// As `visit`, of these names alone, whatever their case, each once and in the same order.
+    pub fn visit_named(
+        &self,
+        asked: &mut dyn Iterator<Item = &[u8]>,
+        visit: &mut dyn FnMut(&'static str, &str),
+    ) {
+        let mut named: Vec<_> = asked.filter_map(names::find).collect();
+        named.sort_unstable();
+        named.dedup();
+        let values = self.lock();
+        named.iter().for_each(|named| visit(named.name(), &values[named.place]));
     }
 
     /// The value of a directive; its name must be in the table.

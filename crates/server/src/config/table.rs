@@ -278,5 +278,5 @@ pub const PROTECTED: [&str; 2] = ["dbfilename", "dir"];
 
 /// The position of a directive by its name or alias, in any case.
 pub fn position(name: &str) -> Option<usize> {
-    DIRECTIVES.iter().position(|d| d.is_called(name))
+    super::names::find(name.as_bytes()).map(|named| named.place)
 }

@@ -50,6 +50,14 @@ impl Host for Server {
         self.config.visit(visit);
     }
 
+    fn visit_named_config(
+        &self,
+        names: &mut dyn Iterator<Item = &[u8]>,
+        visit: &mut dyn FnMut(&'static str, &str),
+    ) {
+        self.config.visit_named(names, visit);
+    }
+
     fn set_config(&self, me: &ClientState, given: &[(&[u8], &[u8])]) -> Result<(), ConfigError> {
         let mut texts = Vec::with_capacity(given.len());
         for (name, value) in given {

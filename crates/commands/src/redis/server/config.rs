@@ -11,17 +11,22 @@ use crate::redis::row::{Call, Outcome};
 const HIDDEN: [&[u8]; 2] = [b"key-load-delay", b"rdb-key-save-delay"];
 
 pub fn get(ctx: &mut Context<'_>, call: &Call<'_>) -> Outcome {
-    let patterns = call.args.from(2);
-    let patterns: Vec<_> = patterns.iter().map(|pattern| (pattern, is_glob(pattern))).collect();
+    let asked = call.args.from(2);
+    let patterns: Vec<_> = asked.iter().map(|pattern| (pattern, is_glob(pattern))).collect();
     // By whichever pattern finds it first.
     let shown =
         |name| patterns.iter().find_map(|&(pattern, is_glob)| shown_as(name, pattern, is_glob));
     let mut chosen = Vec::new();
-    ctx.host.visit_config(&mut |name, value| {
+    let mut choose = |name: &'static str, value: &str| {
         if let Some(name) = shown(name.as_bytes()) {
             chosen.push((name, value.to_owned()));
         }
-    });
+    };
+    // Names are looked up; a pattern has to be held against all that there are.
+    match patterns.iter().any(|(_, is_glob)| *is_glob) {
+        true => ctx.host.visit_config(&mut choose),
+        false => ctx.host.visit_named_config(&mut asked.iter(), &mut choose),
+    }
     let mut reply = ctx.reply();
     reply.map(chosen.len());
     for (name, value) in chosen {
@@ -64,7 +69,7 @@ fn refuse_duplicates(ctx: &Context<'_>, pairs: &[(&[u8], &[u8])]) -> Outcome {
         let same = |other: &[u8]| other.eq_ignore_ascii_case(name);
         if pairs[..i].iter().any(|(earlier, _)| same(earlier)) {
             let mut known = false;
-            ctx.host.visit_config(&mut |name, _| known |= same(name.as_bytes()));
+            ctx.host.visit_named_config(&mut [*name].into_iter(), &mut |_, _| known = true);
             let name = name.to_vec();
             let reason = "duplicate parameter".to_owned();
             return Err(refused(match known {
