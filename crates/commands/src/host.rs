@@ -63,9 +63,11 @@ pub trait Host {
     /// Closes every client for which `chosen` holds, but `me` (the caller closes itself by
     /// `Flow::Close`). Returns how many.
     fn kill_clients(&self, me: &ClientState, chosen: &dyn Fn(&ClientView) -> bool) -> usize;
-    /// CLIENT PAUSE: holds commands back until the time; a longer pause or a wider mode stays. True: `me` is
-    /// answered OK later, when no command runs any more that began before.
-    fn pause(&self, me: &ClientState, until_ms: u64, mode: PauseMode) -> bool;
+    /// CLIENT PAUSE: holds commands back until the time; a longer pause or a wider mode stays.
+    fn pause(&self, until_ms: u64, mode: PauseMode);
+    /// A pause has begun, and `me` is to be told so with this reply. True: it gets it later, when no command runs
+    /// any more that began before. False: there can be none, and it is to be answered now.
+    fn confirm_pause(&self, me: &ClientState, reply: &[u8]) -> bool;
     fn unpause(&self);
 
     // ---- lists and sets ----

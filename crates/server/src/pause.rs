@@ -7,7 +7,7 @@
 //! The flag is looked at before every command, so it is one Relaxed load. A command of another thread may have
 //! looked before the flag was set and store after it, much later if its thread has lost its core in between. Whoever
 //! pauses wants to know that nothing changes any more: so the reply waits until every thread has come to its mail,
-//! which it reads between commands. Within EXEC, where nobody waits, the reply comes at once.
+//! which it reads between commands. Within EXEC the reply of the whole transaction waits, once its locks are released.
 
 use crate::clients::Token;
 use crate::mailbox::Mail;
@@ -80,7 +80,7 @@ impl Pause {
     }
 }
 
-/// The reply to a CLIENT PAUSE, which waits for the other threads.
+/// The reply to a CLIENT PAUSE, or to an EXEC that ran one, which waits for the other threads.
 #[derive(Debug)]
 pub struct Confirmation {
     /// Threads that have not read of the pause yet.
@@ -88,6 +88,7 @@ pub struct Confirmation {
     /// Who has paused.
     thread: usize,
     token: Token,
+    reply: Vec<u8>,
 }
 
 impl Confirmation {
@@ -96,24 +97,25 @@ impl Confirmation {
         // Each pairs with those of the other threads: the last one, and the client by its mail, see what all
         // of them had done before.
         if self.left.fetch_sub(1, AcqRel) == 1 {
-            let reply = b"+OK\r\n".to_vec();
+            let reply = self.reply.clone();
             server.posts[self.thread].post(Mail::Served { token: self.token, reply });
         }
     }
 }
 
 impl Server {
-    /// Begins a pause. True: the reply comes by mail.
-    pub fn begin_pause(&self, me: &ClientState, until_ms: u64, mode: PauseMode) -> bool {
-        self.pause.begin(until_ms, mode);
+    /// Has the client get the reply when every other thread has read of the pause. False: there is nobody to wait
+    /// for.
+    pub fn confirm_pause(&self, me: &ClientState, reply: &[u8]) -> bool {
         let others = self.posts.len() - 1;
-        if me.transaction.running || others == 0 {
+        if others == 0 {
             return false;
         }
         // It is being closed.
         let Some(card) = self.clients.find(me.id) else { return false };
         let (left, thread, token) = (AtomicUsize::new(others), card.thread, card.token);
-        let confirmation = Arc::new(Confirmation { left, thread, token });
+        let reply = reply.to_vec();
+        let confirmation = Arc::new(Confirmation { left, thread, token, reply });
         for (number, post) in self.posts.iter().enumerate() {
             if number != thread {
                 post.post(Mail::Paused(confirmation.clone()));

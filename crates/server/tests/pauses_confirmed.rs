@@ -27,9 +27,9 @@ fn state(client: &mut Client, command: &str) -> (bool, bool) {
     (text.contains(&format!("cmdstat_{command}:")), text.contains("blocked_clients:1\r\n"))
 }
 
-/// It was answered at once, and what other threads had begun was stored behind the reply.
-#[test]
-fn what_had_begun_on_another_thread_is_done_when_a_pause_is_confirmed() {
+/// While a long write of another thread runs, a client pauses writes by this request. When it is answered, the write
+/// has run, or is held: it does not run on.
+fn nothing_runs_on_behind(pause: &str, confirmed: &str) {
     let house = House::open(&["threads 2", "maxmemory 900mb"]);
     let mut writer = house.client();
     fill(&mut writer, "a");
@@ -41,8 +41,7 @@ fn what_had_begun_on_another_thread_is_done_when_a_pause_is_confirmed() {
         writer.send(b"SUNIONSTORE d a b\r\n");
         std::thread::sleep(Duration::from_millis(20));
         // What comes behind it in one piece waits with it.
-        other.ask("CLIENT PAUSE 100000 WRITE\r\nGET n\r\n", "+OK\r\n$-1\r\n");
-        // It has run, or the pause came first and it is held: but it does not run on.
+        other.ask(&format!("{pause}GET n\r\n"), &format!("{confirmed}$-1\r\n"));
         let mut is_over = state(&mut other, "sunionstore").0;
         while !is_over {
             let (has_run, is_held) = state(&mut other, "sunionstore");
@@ -54,17 +53,40 @@ fn what_had_begun_on_another_thread_is_done_when_a_pause_is_confirmed() {
     }
 }
 
-/// Nobody waits in a transaction, nor for other threads where there are none.
+/// It was answered at once, and what other threads had begun was stored behind the reply.
 #[test]
-fn a_pause_in_a_transaction_is_confirmed_at_once() {
+fn what_had_begun_on_another_thread_is_done_when_a_pause_is_confirmed() {
+    nothing_runs_on_behind("CLIENT PAUSE 100000 WRITE\r\n", "+OK\r\n");
+}
+
+/// EXEC was answered at once, whatever other threads were about to store.
+#[test]
+fn what_had_begun_on_another_thread_is_done_when_a_transaction_that_pauses_is_answered() {
+    nothing_runs_on_behind(
+        "MULTI\r\nCLIENT PAUSE 100000 WRITE\r\nGET n\r\nEXEC\r\n",
+        "+OK\r\n+QUEUED\r\n+QUEUED\r\n*2\r\n+OK\r\n$-1\r\n",
+    );
+}
+
+/// The pause is for what comes behind the transaction, and one that nobody is to be told of holds nothing up.
+#[test]
+fn a_transaction_that_pauses_runs_to_its_end() {
     for threads in ["threads 1", "threads 4"] {
         let house = House::open(&[threads]);
         let (mut client, mut other) = (house.client(), house.client());
-        let request = "MULTI\r\nCLIENT PAUSE 100000 WRITE\r\nGET n\r\nEXEC\r\n";
-        client.ask(request, "+OK\r\n+QUEUED\r\n+QUEUED\r\n*2\r\n+OK\r\n$-1\r\n");
+        let request = "MULTI\r\nCLIENT PAUSE 100000 WRITE\r\nSET m 1\r\nGET n\r\nEXEC\r\n";
+        let queued = "+QUEUED\r\n".repeat(3);
+        client.ask(request, &format!("+OK\r\n{queued}*3\r\n+OK\r\n+OK\r\n$-1\r\n"));
         other.send(b"SET n 1\r\n");
         client.ask("CLIENT PAUSE 100000 WRITE\r\nGET n\r\n", "+OK\r\n$-1\r\n");
         client.ask("CLIENT REPLY SKIP\r\nCLIENT PAUSE 1000 WRITE\r\nPING\r\n", "+PONG\r\n");
+        let pause = "MULTI\r\nCLIENT PAUSE 1000 WRITE\r\n";
+        let skipped = format!("{pause}CLIENT REPLY SKIP\r\nEXEC\r\nPING\r\nGET n\r\n");
+        client.ask(&skipped, "+OK\r\n+QUEUED\r\n+QUEUED\r\n*2\r\n+OK\r\n$-1\r\n");
+        // It is closed behind its reply.
+        let mut last = house.client();
+        let closing = format!("{pause}CLIENT KILL TYPE pubsub\r\nQUIT\r\n");
+        last.ask(&closing, "+OK\r\n+QUEUED\r\n+QUEUED\r\n+OK\r\n");
         client.ask("CLIENT UNPAUSE\r\n", "+OK\r\n");
         other.expect("+OK\r\n");
     }

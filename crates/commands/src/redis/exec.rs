@@ -3,6 +3,7 @@
 //! ```text
 //!   room is made -> shards of all keys, queued and watched, are locked -> watched keys checked
 //!                -> commands run in order, each of them told to the server -> locks released
+//!                -> was CLIENT PAUSE one of them? -> all that runs beside it ends -> reply
 //! ```
 //!
 //! What is queued is counted and timed here, where it runs: it may never come to that.
@@ -10,10 +11,11 @@
 //! Watched keys are locked too: were only their flags looked at, two transactions that each watch
 //! what the other writes could both succeed.
 
-use crate::connection::gate;
+use crate::connection::{ClientState, ReplyMode, gate};
 use crate::context::Context;
 use crate::dispatch;
 use crate::host::Executed;
+use crate::redis::connection::client;
 use crate::redis::error::CommandError;
 use crate::redis::growth;
 use crate::redis::keeping::keep_of_queue;
@@ -46,6 +48,7 @@ pub fn exec(ctx: &mut Context<'_>, _: &Call<'_>) -> Outcome {
     // Nor does what it names go for what it stores itself. Where it locks all, nothing goes.
     let _kept = keys.as_ref().map(|keys| ctx.session.keep(keys.iter().copied()));
     let thread = ctx.host.thread_of(ctx.client);
+    let start = ctx.out.len();
     match keys {
         Some(keys) => ctx.session.begin_transaction(Some(&keys), ctx.now),
         None => ctx.session.begin_transaction_of_all(&named_databases(ctx)),
@@ -63,7 +66,17 @@ pub fn exec(ctx: &mut Context<'_>, _: &Call<'_>) -> Outcome {
     ctx.client.transaction.running = false;
     ctx.session.end_transaction();
     forget(ctx.client, ctx.session);
+    if std::mem::take(&mut ctx.client.transaction.pauses) && may_wait(ctx.client) {
+        client::wait_for_pause(ctx, start);
+    }
     Ok(())
+}
+
+/// Whether the reply of a transaction that has begun a pause can come later. Not that of a client which is to be
+/// closed behind it, nor if there is none: replies that CLIENT REPLY has turned off in the transaction count from
+/// the next request on. And messages of channels would pass a reply that says they were subscribed to.
+fn may_wait(client: &ClientState) -> bool {
+    !client.close && client.reply_mode != ReplyMode::Off && client.subscriptions() == 0
 }
 
 /// EXEC itself was refused before it ran: the transaction ends, for a client that took the refusal

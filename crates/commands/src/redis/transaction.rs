@@ -22,6 +22,8 @@ pub struct Transaction {
     pub broken: bool,
     /// EXEC is running the queue: locks are held, nothing may wait for them again.
     pub running: bool,
+    /// One of the commands that EXEC has run was CLIENT PAUSE.
+    pub pauses: bool,
     pub watched: Vec<Watched>,
     /// Raised by the engine when a watched key changes. A new one for each round of WATCH, so
     /// that a late change of the round before cannot raise it.

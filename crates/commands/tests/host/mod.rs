@@ -82,7 +82,8 @@ impl Host for FakeHost {
     fn kill_clients(&self, _: &ClientState, _: &dyn Fn(&ClientView) -> bool) -> usize {
         0
     }
-    fn pause(&self, _: &ClientState, _: u64, _: PauseMode) -> bool {
+    fn pause(&self, _: u64, _: PauseMode) {}
+    fn confirm_pause(&self, _: &ClientState, _: &[u8]) -> bool {
         false
     }
     fn unpause(&self) {}

@@ -169,8 +169,12 @@ impl Host for Server {
         count
     }
 
-    fn pause(&self, me: &ClientState, until_ms: u64, mode: PauseMode) -> bool {
-        self.begin_pause(me, until_ms, mode)
+    fn pause(&self, until_ms: u64, mode: PauseMode) {
+        self.pause.begin(until_ms, mode);
+    }
+
+    fn confirm_pause(&self, me: &ClientState, reply: &[u8]) -> bool {
+        Server::confirm_pause(self, me, reply)
     }
 
     fn unpause(&self) {

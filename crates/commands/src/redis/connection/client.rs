@@ -116,11 +116,22 @@ pub fn pause(ctx: &mut Context<'_>, call: &Call<'_>) -> Outcome {
     // A later end has no moment that could be told, and would hold back even what could undo it.
     let until = ctx.now.checked_add(millis).filter(|until| *until <= i64::MAX as u64);
     let until = until.ok_or(CommandError::Sentence("timeout is out of range"))?;
-    ctx.client.waits = ctx.host.pause(ctx.client, until, mode);
-    if !ctx.client.waits {
-        ctx.reply().ok();
+    ctx.host.pause(until, mode);
+    let start = ctx.out.len();
+    ctx.reply().ok();
+    match ctx.client.transaction.running {
+        true => ctx.client.transaction.pauses = true,
+        false => wait_for_pause(ctx, start),
     }
     Ok(())
+}
+
+/// What has been answered from there on waits until nothing runs any more that began before the pause.
+pub fn wait_for_pause(ctx: &mut Context<'_>, start: usize) {
+    ctx.client.waits = ctx.host.confirm_pause(ctx.client, &ctx.out[start..]);
+    if ctx.client.waits {
+        ctx.out.truncate(start);
+    }
 }
 
 pub fn unpause(ctx: &mut Context<'_>, _: &Call<'_>) -> Outcome {
