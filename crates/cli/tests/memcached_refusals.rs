@@ -80,3 +80,21 @@ fn passwords_that_cannot_be_read_end_it_as_they_end_memcached() {
     must_refuse(&["-Y", malformed.to_str().expect("text")], 1, malformed.to_str().expect("text"));
     std::fs::remove_file(malformed).expect("our file");
 }
+
+/// The server's own other port was called another program's.
+#[test]
+fn two_doors_with_one_number_are_told_of_each_other() {
+    if peer().is_some() {
+        return;
+    }
+    let port = dolium_lab::stores::free_port().expect("a port").to_string();
+    let (redis, http) = (format!("redis_port={port}"), format!("http_port={port}"));
+    let both = |names: &str| format!("{names} are both {port}: each needs a number of its own");
+    must_refuse(&["-p", &port, "-o", &redis], 64, &both("-p and -o redis_port"));
+    must_refuse(&["-p", &port, "-o", &http], 64, &both("-p and -o http_port"));
+    must_refuse(&["-l", &format!("127.0.0.1:{port}"), "-o", &redis], 64, "-p and -o redis_port");
+    let web = format!("{redis},{http}");
+    must_refuse(&["-o", &web], 64, &both("-o redis_port and -o http_port"));
+    // At another address it is another place.
+    Cached::start(&["-l", &format!("127.0.0.2:{port}"), "-o", &redis]);
+}

@@ -3,6 +3,7 @@
 use super::options::Options;
 use super::{Refused, secured};
 use dolium_server::memcached::Binding;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::path::PathBuf;
 use std::sync::atomic::Ordering::Relaxed;
 
@@ -74,6 +75,8 @@ impl Options {
         if fixed.unix_socket.is_some() {
             self.setup.udp_port = 0;
         }
+        self.check_ports()?;
+        let fixed = &mut self.setup.fixed;
         fixed.udp_port = u16::try_from(self.setup.udp_port.max(0)).unwrap_or(0);
         if self.setup.udp_port < 0 {
             // Any free one; the number is known when it is open.
@@ -91,4 +94,37 @@ impl Options {
         }
         Ok(())
     }
+    /// Refuses one number for two doors. The second would find it in use, by another program as it seems.
+    fn check_ports(&self) -> Result<(), Refused> {
+        let (redis, http) = (("-o redis_port", self.redis_port), ("-o http_port", self.http_port));
+        let own = self.loopback_ports().filter_map(|port| u16::try_from(port).ok());
+        let mut pairs: Vec<_> =
+            own.flat_map(|port| [(("-p", port), redis), (("-p", port), http)]).collect();
+        pairs.push((redis, http));
+        let both = pairs.into_iter().find(|(one, other)| one.1 == other.1 && one.1 != 0);
+        let Some(((first, port), (second, _))) = both else { return Ok(()) };
+        Err(Refused::usage(format!(
+            "{first} and {second} are both {port}: each needs a number of its own, so choose another for \
+             one of them, or leave {second} out"
+        )))
+    }
+
+    /// The TCP ports for Memcached clients at this machine's own addresses, where those for Redis clients and the web
+    /// are.
+    fn loopback_ports(&self) -> impl Iterator<Item = i32> {
+        let fixed = &self.setup.fixed;
+        let hosts = &self.setup.hosts;
+        let any = hosts.is_empty().then_some(self.setup.tcp_port);
+        let named = hosts.iter().filter(|place| is_loopback_too(&place.host));
+        let named = named.map(|place| place.port.map_or(self.setup.tcp_port, i32::from));
+        let has_tcp = fixed.unix_socket.is_none();
+        any.into_iter().chain(named).filter(move |_| has_tcp)
+    }
+}
+
+/// The rest of 127.0.0.0/8 are other places.
+fn is_loopback_too(host: &str) -> bool {
+    let here = [IpAddr::from(Ipv4Addr::LOCALHOST), IpAddr::from(Ipv6Addr::LOCALHOST)];
+    let ip = host.parse().map(|ip: IpAddr| here.contains(&ip) || ip.is_unspecified());
+    ip.unwrap_or(host == "localhost")
 }
