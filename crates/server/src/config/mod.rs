@@ -182,30 +182,6 @@ impl Config {
         }
     }
 
-    /// Shows every directive with its value, aliases included (tools ask for either name). They do not change
-    /// meanwhile.
-    pub fn visit(&self, visit: &mut dyn FnMut(&'static str, &str)) {
-        for (directive, value) in DIRECTIVES.iter().zip(self.lock().iter()) {
-            if !directive.alias.is_empty() {
-                visit(directive.alias, value);
-            }
-            visit(directive.name, value);
-        }
-    }
-
-    /// As `visit`, of these names alone, whatever their case, each once and in the same order.
-    pub fn visit_named(
-        &self,
-        asked: &mut dyn Iterator<Item = &[u8]>,
-        visit: &mut dyn FnMut(&'static str, &str),
-    ) {
-        let mut named: Vec<_> = asked.filter_map(names::find).collect();
-        named.sort_unstable();
-        named.dedup();
-        let values = self.lock();
-        named.iter().for_each(|named| visit(named.name(), &values[named.place]));
-    }
-
     /// The value of a directive; its name must be in the table.
     pub fn get(&self, name: &str) -> String {
         let at = table::position(name).expect("the name of a directive");

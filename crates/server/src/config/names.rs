@@ -9,11 +9,12 @@
 //! ```
 //! Nearly all comparisons of a search are of two lengths.
 
+use super::Config;
 use super::table::DIRECTIVES;
 use std::cmp::Ordering;
 use std::sync::LazyLock;
 
-/// One name of a directive. In the order of places and of what [`visit`](super::Config::visit) shows first.
+/// One name of a directive. In the order of places and of what [`Config::visit`] shows first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Named {
     /// In the table.
@@ -45,6 +46,32 @@ static BY_LENGTH: LazyLock<Vec<(&'static str, Named)>> = LazyLock::new(|| {
 pub fn find(name: &[u8]) -> Option<Named> {
     let at = BY_LENGTH.binary_search_by(|(known, _)| order(known.as_bytes(), name)).ok()?;
     Some(BY_LENGTH[at].1)
+}
+
+impl Config {
+    /// Shows every directive with its value, aliases included (tools ask for either name). They do not change
+    /// meanwhile.
+    pub fn visit(&self, visit: &mut dyn FnMut(&'static str, &str)) {
+        for (directive, value) in DIRECTIVES.iter().zip(self.lock().iter()) {
+            if !directive.alias.is_empty() {
+                visit(directive.alias, value);
+            }
+            visit(directive.name, value);
+        }
+    }
+
+    /// As `visit`, of these names alone, whatever their case, each once and in the same order.
+    pub fn visit_named(
+        &self,
+        asked: &mut dyn Iterator<Item = &[u8]>,
+        visit: &mut dyn FnMut(&'static str, &str),
+    ) {
+        let mut named: Vec<_> = asked.filter_map(find).collect();
+        named.sort_unstable();
+        named.dedup();
+        let values = self.lock();
+        named.iter().for_each(|named| visit(named.name(), &values[named.place]));
+    }
 }
 
 fn order(a: &[u8], b: &[u8]) -> Ordering {

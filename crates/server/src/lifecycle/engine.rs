@@ -33,16 +33,44 @@ pub(super) fn create_engine(config: &Config, threads: usize) -> Result<Arc<Engin
     .map_err(StartFailure::Engine)
 }
 
-/// How many shards the index has. A small Memcached has fewer: each shard with a key takes a segment,
-/// and those of its `-m` are meant for items.
+/// How many shards the index has. Where little memory is to be used there are fewer: each shard with a key takes a
+/// segment of 2 KiB, which it keeps when its keys are evicted. With 256 of them, one megabyte was used up by segments,
+/// and every write refused, whatever the policy. A Memcached has even fewer: those of its `-m` are meant for items.
 fn shards(config: &Config, threads: usize, maxmemory: u64) -> u32 {
-    const BYTES_A_SHARD: u64 = 4 << 20;
+    const BYTES_A_SHARD: u64 = 32 << 10;
+    const MEMCACHED_BYTES_A_SHARD: u64 = 4 << 20;
     const SHARDS_LEAST: u32 = 16;
     let wanted = (SHARDS_PER_THREAD * threads as u32).next_power_of_two();
     let shards = wanted.clamp(*SHARDS.start(), *SHARDS.end());
-    if config.memcached.is_none() {
-        return shards;
-    }
-    let fitting = u32::try_from(maxmemory / BYTES_A_SHARD).unwrap_or(u32::MAX);
+    let bytes_a_shard = match config.memcached {
+        Some(_) => MEMCACHED_BYTES_A_SHARD,
+        // No bound.
+        None if maxmemory == 0 => return shards,
+        None => BYTES_A_SHARD,
+    };
+    let fitting = u32::try_from(maxmemory / bytes_a_shard).unwrap_or(u32::MAX);
     shards.min(fitting.clamp(SHARDS_LEAST, *SHARDS.end()).next_power_of_two())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn segments_of_all_shards_take_a_sixteenth_of_a_small_memory_at_most() {
+        let config = Config::new();
+        for (threads, maxmemory, number) in [
+            (1, 0, 256),
+            (16, 0, 1024),
+            (1, 1 << 20, 32),
+            (16, 1 << 20, 32),
+            (1, 4 << 20, 128),
+            (1, 8 << 20, 256),
+            (16, 8 << 20, 256),
+            (16, 32 << 20, 1024),
+            (1, 1 << 40, 256),
+        ] {
+            assert_eq!(shards(&config, threads, maxmemory), number, "{threads} {maxmemory}");
+        }
+    }
 }
