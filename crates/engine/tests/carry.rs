@@ -1,8 +1,11 @@
 //! Values that get another key, or another database, in the block in which they lie.
 
+mod kept_by_a_cut;
+
 use dolium_engine::*;
+use kept_by_a_cut::cut_beside;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex};
 
 const DB: Db = Db(0);
 const NOW: Millis = 1_000;
@@ -191,15 +194,6 @@ fn a_leased_value_in_the_word_of_its_key_stays_at_that() {
     assert!(carry(&session, (Db(1), &from), (DB, &to)));
 }
 
-#[derive(Debug, Default)]
-struct Kept(Mutex<Vec<CutItem>>);
-
-impl CutSink for Kept {
-    fn preserve(&self, item: CutItem) {
-        self.0.lock().expect("no holder panics").push(item);
-    }
-}
-
 #[test]
 fn a_cut_has_the_value_at_its_former_key() {
     let (engine, session) = store();
@@ -207,21 +201,14 @@ fn a_cut_has_the_value_at_its_former_key() {
     for name in &names {
         put(&session, &engine.key(name.as_bytes()), Value::Bytes(name.as_bytes()));
     }
-    let kept = Arc::new(Kept::default());
-    let mut cut = engine.begin_cut(kept.clone()).expect("no other runs");
-    let (mut items, mut left) = (Vec::new(), names.iter());
-    loop {
+    let mut left = names.iter();
+    let items = cut_beside(&engine, || {
         for name in left.by_ref().take(3) {
             let new = name.replace("old", "new");
             let [from, to] = [name, &new].map(|name| engine.key(name.as_bytes()));
             assert!(carry(&session, (DB, &from), (DB, &to)));
         }
-        if cut.step(&mut items) == CutStep::Done {
-            break;
-        }
-    }
-    drop(cut);
-    items.append(&mut kept.0.lock().expect("no holder panics"));
+    });
     assert!(items.iter().all(|item| item.key == item.value), "a key of later");
     let mut seen: Vec<_> = items.into_iter().map(|item| item.key).collect();
     seen.sort();

@@ -1,8 +1,11 @@
 //! Values that are stored at another key as well, and strings with bytes around them: from block to block.
 
+mod kept_by_a_cut;
+
 use dolium_engine::*;
+use kept_by_a_cut::cut_beside;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex};
 
 const DB: Db = Db(0);
 const NOW: Millis = 1_000;
@@ -174,15 +177,6 @@ fn who_reads_changes_or_watches_the_key_is_told_the_whole_value() {
     told(Event::Append, Effect::Put { value, deadline, flags, kind, encoding, created });
 }
 
-#[derive(Debug, Default)]
-struct Kept(Mutex<Vec<CutItem>>);
-
-impl CutSink for Kept {
-    fn preserve(&self, item: CutItem) {
-        self.0.lock().expect("no holder panics").push(item);
-    }
-}
-
 /// Each key is copied onto the next one, or has bytes put before it, while a cut goes over them.
 #[test]
 fn a_cut_has_what_was_there_before_the_copy() {
@@ -192,10 +186,8 @@ fn a_cut_has_what_was_there_before_the_copy() {
     for key in &keys {
         put(&session, key, Value::Bytes(key.bytes()));
     }
-    let kept = Arc::new(Kept::default());
-    let mut cut = engine.begin_cut(kept.clone()).expect("no other runs");
-    let (mut items, mut left) = (Vec::new(), keys.windows(2).enumerate());
-    loop {
+    let mut left = keys.windows(2).enumerate();
+    let items = cut_beside(&engine, || {
         for (number, pair) in left.by_ref().take(3) {
             if number % 2 == 0 {
                 assert_eq!(copy(&session, (DB, &pair[0]), (DB, &pair[1])), Ok(true));
@@ -203,12 +195,7 @@ fn a_cut_has_what_was_there_before_the_copy() {
                 assert_eq!(join(&session, &pair[1], [b"later ", b""], false), Ok(Some(0)));
             }
         }
-        if cut.step(&mut items) == CutStep::Done {
-            break;
-        }
-    }
-    drop(cut);
-    items.append(&mut kept.0.lock().expect("no holder panics"));
+    });
     assert!(items.iter().all(|item| item.key == item.value), "a value of later");
     let mut seen: Vec<_> = items.into_iter().map(|item| item.key).collect();
     seen.sort();

@@ -3,12 +3,14 @@
 //! with all who have to hear of a change.
 #![cfg(not(miri))]
 
+mod kept_by_a_cut;
 mod stop;
 
 use dolium_engine::*;
+use kept_by_a_cut::cut_beside;
 use std::collections::HashMap;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
-use std::sync::{Arc, Mutex};
 use stop::StopOnDrop;
 
 const DBS: [Db; 2] = [Db(0), Db(1)];
@@ -254,15 +256,6 @@ fn a_reader_of_changes_is_told() {
     assert_eq!(values, [b"six".to_vec(), b"ten".to_vec()]);
 }
 
-#[derive(Debug, Default)]
-struct Kept(Mutex<Vec<CutItem>>);
-
-impl CutSink for Kept {
-    fn preserve(&self, item: CutItem) {
-        self.0.lock().unwrap().push(item);
-    }
-}
-
 #[test]
 fn a_running_cut_keeps_what_it_has_not_read() {
     let engine = engine();
@@ -270,15 +263,14 @@ fn a_running_cut_keeps_what_it_has_not_read() {
     for name in ["first", "second"] {
         set_both_ways(&session, name, [b"older", b"still"]);
     }
-    let kept = Arc::new(Kept::default());
-    let cut = engine.begin_cut(kept.clone()).unwrap();
-    session.set(Db(0), &engine.key(b"first"), b"newer", NOW).unwrap();
-    let fetch = fetch(&session, &(Db(0), "second".to_owned()));
-    session.set_fetched(Db(0), &engine.key(b"second"), &fetch, b"newer", NOW).unwrap();
-    let mut seen: Vec<_> = kept.0.lock().unwrap().iter().map(|i| i.value.clone()).collect();
+    let items = cut_beside(&engine, || {
+        session.set(Db(0), &engine.key(b"first"), b"newer", NOW).unwrap();
+        let fetch = fetch(&session, &(Db(0), "second".to_owned()));
+        session.set_fetched(Db(0), &engine.key(b"second"), &fetch, b"newer", NOW).unwrap();
+    });
+    let mut seen: Vec<_> = items.into_iter().map(|item| item.value).collect();
     seen.sort();
     assert_eq!(seen, [b"still".to_vec(), b"still".to_vec()]);
-    drop(cut);
 }
 
 #[test]
