@@ -38,6 +38,10 @@ const RECLAIM_SEGMENTS: usize = 32;
 const AHEAD_BYTES_MAX: u64 = 64 << 20;
 /// Least of it worth a system call while something grows.
 const AHEAD_BYTES_MIN: u64 = 1 << 20;
+/// Nor is more of it than one byte in so many of what is in use, or in a small store this much: what an item
+/// takes would be decided by how fast the last ones came.
+const AHEAD_ONE_IN: u64 = 20;
+const AHEAD_BYTES_SMALL: u64 = 2 << 20;
 /// Compaction begins when more than this share of the blocks lies unused: one in so many.
 const WASTE_ONE_IN: u64 = 12;
 /// A larger value stays where it is, unless somebody needs the memory at once.
@@ -91,13 +95,14 @@ impl Session {
         self.slot().poll();
     }
 
-    /// Commits about as much as was used up lately. True: the store is growing.
+    /// Commits about four times as much as was used up lately, within bounds. True: the store is growing.
     fn commit_ahead(&self, work: &mut Work, go_on: &dyn Fn() -> bool) -> bool {
         let allocator = self.engine().allocator();
         let used = self.engine().arena().limit().saturating_sub(allocator.free_bytes());
         let (before, ahead) = self.growth.get();
         let grown = used.saturating_sub(before);
-        let ahead = (4 * grown).max(ahead - ahead / 8).min(AHEAD_BYTES_MAX);
+        let most = (used / AHEAD_ONE_IN).clamp(AHEAD_BYTES_SMALL, AHEAD_BYTES_MAX);
+        let ahead = (4 * grown).max(ahead - ahead / 8).min(most);
         self.growth.set((used, ahead));
         if ahead < AHEAD_BYTES_MIN {
             self.growth.set((used, ahead & !1023));
