@@ -38,10 +38,12 @@ const RECLAIM_SEGMENTS: usize = 32;
 const AHEAD_BYTES_MAX: u64 = 64 << 20;
 /// Least of it worth a system call while something grows.
 const AHEAD_BYTES_MIN: u64 = 1 << 20;
-/// Nor is more of it than one byte in so many of what is in use, or in a small store this much: what an item
-/// takes would be decided by how fast the last ones came.
+/// Nor is more of it than one byte in so many of what is in use: what an item takes would be decided by how
+/// fast the last ones came. A small store is allowed more, or it would be given small pages only: those
+/// who are short of less than an extent get no huge one before there are 64 MiB.
 const AHEAD_ONE_IN: u64 = 20;
-const AHEAD_BYTES_SMALL: u64 = 2 << 20;
+const AHEAD_BYTES_SMALL: u64 = 8 << 20;
+const SMALL_STORE_BYTES: u64 = (64 << 20) - AHEAD_BYTES_SMALL;
 /// Compaction begins when more than this share of the blocks lies unused: one in so many.
 const WASTE_ONE_IN: u64 = 12;
 /// A larger value stays where it is, unless somebody needs the memory at once.
@@ -101,7 +103,10 @@ impl Session {
         let used = self.engine().arena().limit().saturating_sub(allocator.free_bytes());
         let (before, ahead) = self.growth.get();
         let grown = used.saturating_sub(before);
-        let most = (used / AHEAD_ONE_IN).clamp(AHEAD_BYTES_SMALL, AHEAD_BYTES_MAX);
+        let most = match used < SMALL_STORE_BYTES {
+            true => AHEAD_BYTES_SMALL,
+            false => (used / AHEAD_ONE_IN).min(AHEAD_BYTES_MAX),
+        };
         let ahead = (4 * grown).max(ahead - ahead / 8).min(most);
         self.growth.set((used, ahead));
         if ahead < AHEAD_BYTES_MIN {
