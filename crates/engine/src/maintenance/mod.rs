@@ -38,7 +38,7 @@ const RECLAIM_SEGMENTS: usize = 32;
 const AHEAD_BYTES_MAX: u64 = 64 << 20;
 /// Least of it worth a system call while something grows.
 const AHEAD_BYTES_MIN: u64 = 1 << 20;
-/// Nor is more of it than one byte in so many of what is in use: what an item takes would be decided by how
+/// Nor is more committed ahead than one byte in so many of what is in use: what an item takes would be decided by how
 /// fast the last ones came. A small store is allowed more, or it would be given small pages only: those
 /// who are short of less than an extent get no huge one before there are 64 MiB.
 const AHEAD_ONE_IN: u64 = 20;
