@@ -115,8 +115,11 @@ pub const SOCKET_PATH_BYTES_MAX: usize = 107;
 /// Descriptors the server needs besides its clients.
 pub const DESCRIPTORS_RESERVED: u64 = 64;
 /// How long a client that still sends behind its last answer is heard out: while nothing comes, and in all.
+/// Redis closes at once, and its clients may send until they notice.
 pub const LINGER_QUIET_MS: u64 = 2_000;
-pub const LINGER_MS: u64 = 30_000;
+pub const LINGER_MS: u64 = 5_000;
+/// In all where a web client's upload was refused: it may read the answer only behind the last of its bytes.
+pub const LINGER_UPLOAD_MS: u64 = 30_000;
 /// How many of a thread's may be, each of which takes a descriptor.
 pub const LINGER_MAX: usize = 32;
 /// What they send is thrown away in pieces of so many bytes: from all of them less than

@@ -7,7 +7,7 @@ mod door;
 use dolium_server::listener::Door;
 use door::House;
 use std::io::{Read, Write};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 const LEN: usize = 24 << 20;
 
@@ -50,4 +50,30 @@ fn a_large_last_reply_comes_whole_whatever_is_sent_behind_its_request() {
             }
         }
     }
+}
+
+/// Redis' own test for this sends on for 30 seconds and looks for the end: the server once heard such a client
+/// out for as long, and whether the test saw its end was chance.
+#[test]
+fn a_client_that_sends_on_without_a_pause_is_closed() {
+    let house = House::open(&[]);
+    std::thread::scope(|scope| {
+        for (door, last) in [
+            (Door::Redis, "*x\r\n"),
+            (Door::Redis, "QUIT\r\n"),
+            (Door::Memcached, "quit\r\n"),
+            (Door::Http, "GET /keys/k HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n"),
+        ] {
+            let mut client = house.client_of(door);
+            scope.spawn(move || {
+                // The server finds more behind the last request: that makes it hear the client out.
+                client.send(format!("{last}and more").as_bytes());
+                let begun = Instant::now();
+                while client.socket.write_all(b"payload").is_ok() {
+                    std::thread::sleep(Duration::from_millis(1));
+                    assert!(begun.elapsed() < Duration::from_secs(20), "{last:?}");
+                }
+            });
+        }
+    });
 }

@@ -4,7 +4,8 @@
 //! ```text
 //!   the last answer is sent       -> shutdown(write): the client sees the end behind the answer
 //!           -> what it still sends is thrown away, LINGER_READ_BYTES an event
-//!           -> closed: at its end, after LINGER_QUIET_MS of silence, or LINGER_MS in all
+//!           -> closed: at its end, after LINGER_QUIET_MS of silence, or in all LINGER_MS,
+//!              LINGER_UPLOAD_MS for a refused upload
 //! ```
 //! A TCP socket that is closed with bytes unread answers with a reset, and a reset takes from the client what
 //! has not come to it yet: the rest of a large reply, or why its upload was refused (RFC 9112, section 9.6). What lingers is no
@@ -101,11 +102,12 @@ impl Reactor {
         if lingering.refused.len() == LINGER_MAX {
             lingering.refused.pop_front();
         }
+        let in_all = if connection.is_refused_unread { LINGER_UPLOAD_MS } else { LINGER_MS };
         lingering.refused.push_back(Refused {
             number,
             transport: connection.transport,
             quiet_until: self.now + LINGER_QUIET_MS,
-            until: self.now + LINGER_MS,
+            until: self.now + in_all,
         });
     }
 
