@@ -66,7 +66,7 @@ fn a_client_that_sends_on_without_a_pause_is_closed() {
         ] {
             let mut client = house.client_of(door);
             scope.spawn(move || {
-                // The server finds more behind the last request: that makes it hear the client out.
+                // More behind a last request makes the server hear the client out; behind an error it may.
                 client.send(format!("{last}and more").as_bytes());
                 let begun = Instant::now();
                 while client.socket.write_all(b"payload").is_ok() {
