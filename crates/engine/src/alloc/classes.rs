@@ -99,7 +99,7 @@ const _: () = {
 
 /// The number of the size that serves `bytes`, which must not be above [`BLOCK_MAX`].
 #[inline(always)]
-pub fn size_index(bytes: usize) -> usize {
+pub const fn size_index(bytes: usize) -> usize {
     debug_assert!(bytes <= BLOCK_MAX);
     if bytes <= 128 {
         bytes.saturating_sub(9) / 8

@@ -1,7 +1,8 @@
 //! A SET of a value where one of the same lengths stands: what writers of a cache do most, in one piece.
 //!
 //! ```text
-//! set          lock -> directory, segment, home line | write the item | tag -> old item: same header, same key?
+//! set          way to the lines (`index/way.rs`) -> lock -> still so? -> home line | write the item
+//!                   -> tag -> old item: same header, same key?
 //!                   -> publish, old block <-> top of the magazine, count -> release
 //! set_fetched  lock -> is all that the batch's passes saw still so? -> old item: same header, same key?
 //!                   -> write the item, publish, ... -> release
@@ -9,8 +10,8 @@
 //!
 //! A SET of any key waits for two lines of memory, the second of which is known only from the first.
 //! Those of the next SET can be on their way meanwhile, but only if the processor has got to them: it
-//! looks some 200 instructions ahead. So this way has few, asks one question for all that is seldom the
-//! case, and leaves that to the guard. It takes one lock, so there is no order to keep, and changes
+//! looks a few hundred instructions ahead. So this way has few, asks for lines before it takes the lock, asks one
+//! question for all that is seldom the case, and leaves that to the guard. It takes one lock, so there is no order to keep, and changes
 //! things in the guard's order: build, publish, count (see `guard/mod.rs`).
 
 use super::Guard;
@@ -21,8 +22,9 @@ use crate::engine::Engine;
 use crate::index::batch::Fetch;
 use crate::index::bucket::{Line, stash_of, tag_of};
 use crate::index::read::View;
-use crate::index::segment::{home_of, likely_stash, stash_line};
+use crate::index::segment::stash_line;
 use crate::index::shard::Shard;
+use crate::index::way::Way;
 use crate::item::{PlainHead, write_plain_item};
 use crate::lease::LEASED_BYTES_MIN;
 use crate::session::Session;
@@ -59,15 +61,14 @@ impl Session {
         let root = view.root_of(db);
         let shard = view.shard_of(root, key.hash);
         let head = PlainHead::narrow(key.bytes.len(), value.len());
-        // An empty shard's lock may lie in memory that nobody has committed yet.
-        let is_empty = shard.directory().is_empty();
+        // An empty shard's lock may lie in memory that nobody has committed yet: no way leads there.
         // A transaction of this session has the lock already: then, too, it is the guard's.
-        if let (Some(head), false) = (head, is_empty)
+        if let (Some(head), Some(way)) = (head, view.way_to(shard, key.hash))
             && lock::try_acquire(shard.lock())
         {
             // As in `lock_one`: SWAPDB may have given the database another root meanwhile.
             if view.root_of(db) == root {
-                if self.set_alike(&view, shard, key, value, &head) {
+                if self.set_alike(&view, shard, &way, key, value, &head) {
                     lock::release(shard.lock());
                     return Ok(REPLACED);
                 }
@@ -127,19 +128,16 @@ impl Session {
         &self,
         view: &View<'_>,
         shard: Shard<'_>,
+        way: &Way<'_>,
         key: &Key<'_>,
         value: &[u8],
         head: &PlainHead,
     ) -> bool {
-        let directory = shard.directory();
-        // FLUSHDB may have emptied it since.
-        if directory.is_empty() || self.is_change_awaited() {
+        // FLUSHDB may have emptied the shard since, or a split have changed the entry.
+        if !way.holds(shard) || self.is_change_awaited() {
             return false;
         }
-        let segment = shard.segment_of(directory, view.position(key.hash));
-        let (home, tag) = (home_of(key.hash), tag_of(key.hash));
-        // As in `View::read_plain`.
-        segment.line(stash_line(likely_stash(home))).prefetch();
+        let (segment, home, tag) = (way.segment, way.home, tag_of(key.hash));
         let (version, at_home) = segment.line(home).matches(tag);
         // The item is written while its line is on its way.
         let Some(written) = self.write_alike(view, head, key.bytes, value) else { return false };
@@ -147,7 +145,7 @@ impl Session {
         // not throw away what has been begun of the next SET.
         let stash = stash_line(stash_of(version));
         let line = segment.line(select_unpredictable(at_home != 0, home, stash));
-        let (_, matches) = line.matches(tag);
+        let matches = line.slots_of(tag);
         if matches == 0 {
             return false;
         }

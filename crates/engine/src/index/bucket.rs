@@ -26,6 +26,8 @@ pub(crate) const LINE_BYTES: usize = 64;
 pub(crate) const META_FREQUENCY: u8 = 0b0011;
 pub(crate) const META_MAIN: u8 = 0b0100;
 pub(crate) const META_TTL: u8 = 0b1000;
+/// The bits of an item's meta byte that a write of it sets anew.
+const META_YOUTH: u64 = (META_MAIN | 0xf0) as u64;
 
 const STASH_SHIFT: u32 = 2;
 const STASH_MASK: u64 = 0xf << STASH_SHIFT;
@@ -178,11 +180,16 @@ impl<'a> Line<'a> {
     pub fn matches(&self, tag: u8) -> (u32, u32) {
         // Acquire as in `load`.
         let version = (self.words.u64_in(self.at, 0).load(Acquire) & VERSION_MASK) as u32;
+        (version, self.slots_of(tag))
+    }
+
+    /// A bit for each slot whose tag is `tag`.
+    #[inline(always)]
+    pub fn slots_of(&self, tag: u8) -> u32 {
         #[cfg(all(target_arch = "x86_64", not(any(miri, shuttle, loom))))]
-        let matches = tags_of(self.words.equal_bytes(self.at, tag));
+        return tags_of(self.words.equal_bytes(self.at, tag));
         #[cfg(not(all(target_arch = "x86_64", not(any(miri, shuttle, loom)))))]
-        let matches = self.load().matches(tag);
-        (version, matches)
+        self.load().matches(tag)
     }
 
     #[inline(always)]
@@ -229,9 +236,9 @@ impl<'a> Line<'a> {
         let (at, shift) = if slot < 8 { (16, 8 * slot) } else { (8, 8 * (slot - 2)) };
         let word = self.words.u64_in(self.at, at);
         let old = word.load(Relaxed);
-        let young = u64::from(META_MAIN | (generation as u8 & 0x0f) << 4) << shift;
-        let new = old & !(u64::from(META_MAIN | 0xf0) << shift) | young;
-        if new != old {
+        let young = u64::from(META_MAIN | (generation as u8 & 0x0f) << 4);
+        if old >> shift & META_YOUTH != young {
+            let new = old & !(META_YOUTH << shift) | young << shift;
             // A use that is counted beside this comes first.
             let _ = word.compare_exchange(old, new, Relaxed, Relaxed);
         }

@@ -17,3 +17,4 @@ mod step;
 pub(crate) mod together;
 mod trail;
 pub(crate) mod typical;
+pub(crate) mod way;

@@ -30,6 +30,10 @@ pub enum Fault {
     Shown,
     /// A read of several keys does not ask whether a write of several keys is under way.
     Several,
+    /// A SET does not look, under the lock, whether the directory word is the one by which it found its way.
+    WayDirectory,
+    /// A SET does not look at the directory entry again either.
+    WayEntry,
     /// A block is freed although it is leased.
     Leased,
 }

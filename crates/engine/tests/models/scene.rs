@@ -59,6 +59,12 @@ pub fn halves() -> (&'static [&'static str], &'static [&'static str]) {
     (low, high)
 }
 
+/// Such keys whose next hash bits are 01.
+pub fn middle() -> &'static [&'static str] {
+    static MIDDLE: OnceLock<Vec<&'static str>> = OnceLock::new();
+    MIDDLE.get_or_init(|| keys("mid", 11, |hash| hash >> 61 & 3 == 0b01))
+}
+
 /// Keys of the last home line, of which one lies in each quarter of the lower half of `halves`' directory, and one above.
 pub fn last() -> &'static [&'static str] {
     static LAST: OnceLock<Vec<&'static str>> = OnceLock::new();

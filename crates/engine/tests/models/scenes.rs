@@ -1,7 +1,7 @@
 //! What a writer does, and who reads meanwhile: of each kind of change a scene.
 
 use super::history::Step::*;
-use super::scene::{Scene, crowd, halves, last};
+use super::scene::{Scene, crowd, halves, last, middle};
 use dolium_engine::Db;
 
 pub const A: Db = Db(0);
@@ -207,7 +207,19 @@ pub fn split_twice() -> Scene {
     }
 }
 
-/// The same, beside keys of the last home line: where an iteration leaves a segment for the one behind it.
+/// The same, but that the keys of both halves fill it: it is split once, and the directory stays as it is.
+pub fn split_once() -> Scene {
+    let ((low, high), middle) = (halves(), middle());
+    let fill = |keys: &'static [&'static str]| keys.iter().map(|key| Put(A, key, 20));
+    Scene {
+        before: fill(&high[..21]).chain(fill(&low[..10])).chain(fill(&middle[..10])).collect(),
+        steps: vec![Put(A, middle[10], 20)],
+        readers: vec![(A, &low[..1]), (A, &middle[..1])],
+        turns: 1,
+    }
+}
+
+/// `split_twice`, beside keys of the last home line: where an iteration leaves a segment for the one behind it.
 pub fn split_twice_below() -> Scene {
     let scene = split_twice();
     let more = last().iter().map(|key| Put(A, key, 20));

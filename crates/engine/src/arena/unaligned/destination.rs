@@ -71,6 +71,19 @@ impl<'a> Destination<'a> {
         }
     }
 
+    /// At a constant distance before the end.
+    #[inline(always)]
+    fn store16_back<const BACK: usize>(self, bytes: &[u8; 16]) {
+        debug_assert!(BACK >= 16 && BACK <= self.len);
+        // SAFETY: writes 16 bytes of the mapping, which reserves all from the start to the end; the block they
+        // lie in is one that the caller owns.
+        unsafe {
+            asm!("movdqu [{at} + {len} - {back}], {value}", value = in(xmm_reg) register(bytes),
+                at = in(reg) self.at, len = in(reg) self.len, back = const BACK,
+                options(nostack, preserves_flags));
+        }
+    }
+
     /// Room for `len` bytes from `from` on.
     #[inline(always)]
     pub(super) fn part(self, from: usize, len: usize) -> Destination<'a> {
@@ -139,7 +152,6 @@ impl Destination<'_> {
     fn store_ends<const N: usize>(self, bytes: &[u8]) {
         let (first, last) = (&bytes[..16 * N], &bytes[bytes.len() - 16 * N..]);
         let (first, last) = (first.as_chunks::<16>().0, last.as_chunks::<16>().0);
-        let end = self.last(16 * N);
         self.store16_at::<0>(&first[0]);
         if N >= 2 {
             self.store16_at::<16>(&first[1]);
@@ -148,14 +160,14 @@ impl Destination<'_> {
             self.store16_at::<32>(&first[2]);
             self.store16_at::<48>(&first[3]);
         }
-        end.store16_at::<0>(&last[0]);
-        if N >= 2 {
-            end.store16_at::<16>(&last[1]);
-        }
         if N >= 4 {
-            end.store16_at::<32>(&last[2]);
-            end.store16_at::<48>(&last[3]);
+            self.store16_back::<64>(&last[0]);
+            self.store16_back::<48>(&last[1]);
         }
+        if N >= 2 {
+            self.store16_back::<32>(&last[N - 2]);
+        }
+        self.store16_back::<16>(&last[N - 1]);
     }
 
     /// A line at a time, and then the last 64 bytes, some of them once more.

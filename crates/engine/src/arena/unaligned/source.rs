@@ -75,11 +75,37 @@ impl<'a> Source<'a> {
         debug_assert!(from + len <= self.len);
         Source { at: self.at.wrapping_add(from), len, ..self }
     }
+}
 
-    /// The last `len` bytes.
+/// Loads at a constant distance before the end, which is part of the instruction too.
+impl Source<'_> {
     #[inline(always)]
-    fn last(self, len: usize) -> Source<'a> {
-        self.part(self.len - len, len)
+    fn load16_back<const BACK: usize>(self) -> [u8; 16] {
+        debug_assert!(BACK >= 16 && BACK <= self.len);
+        let value: __m128i;
+        // SAFETY: reads 16 bytes of the mapping, which reserves all from the start to the end; it writes a
+        // register and nothing else.
+        unsafe {
+            asm!("movdqu {value}, [{at} + {len} - {back}]", value = out(xmm_reg) value,
+                at = in(reg) self.at, len = in(reg) self.len, back = const BACK,
+                options(readonly, nostack, preserves_flags));
+        }
+        // SAFETY: both are sixteen bytes for which every bit pattern is valid.
+        unsafe { std::mem::transmute::<__m128i, [u8; 16]>(value) }
+    }
+
+    #[inline(always)]
+    fn load8_back<const BACK: usize>(self) -> u64 {
+        debug_assert!(BACK >= 8 && BACK <= self.len);
+        let value: u64;
+        // SAFETY: reads 8 bytes of the mapping, which reserves all from the start to the end; it writes a
+        // register and nothing else.
+        unsafe {
+            asm!("mov {value}, [{at} + {len} - {back}]", value = out(reg) value,
+                at = in(reg) self.at, len = in(reg) self.len, back = const BACK,
+                options(readonly, nostack, preserves_flags));
+        }
+        value
     }
 }
 
@@ -176,9 +202,8 @@ impl<'a> Source<'a> {
             return self.is_long(bytes);
         }
         if let (Some(first), Some(last)) = (bytes.first_chunk::<8>(), bytes.last_chunk::<8>()) {
-            let end = self.last(8);
             let ends = (self.load8_at::<0>() ^ u64::from_le_bytes(*first))
-                | (end.load8_at::<0>() ^ u64::from_le_bytes(*last));
+                | (self.load8_back::<8>() ^ u64::from_le_bytes(*last));
             if len <= 16 {
                 return ends == 0;
             }
@@ -187,7 +212,7 @@ impl<'a> Source<'a> {
                 return false;
             };
             let inner = (self.load8_at::<8>() ^ u64::from_le_bytes(*second))
-                | (self.last(16).load8_at::<0>() ^ u64::from_le_bytes(*third));
+                | (self.load8_back::<16>() ^ u64::from_le_bytes(*third));
             return ends | inner == 0;
         }
         if let (Some(first), Some(last)) = (bytes.first_chunk::<4>(), bytes.last_chunk::<4>()) {
@@ -231,7 +256,7 @@ fn copy(source: Source<'_>, room: &mut [MaybeUninit<u8>]) {
             copy_long(source, room);
         }
     } else if len >= 8 {
-        let (first, last) = (source.load8_at::<0>(), source.last(8).load8_at::<0>());
+        let (first, last) = (source.load8_at::<0>(), source.load8_back::<8>());
         room[..8].write_copy_of_slice(&first.to_le_bytes());
         room[len - 8..].write_copy_of_slice(&last.to_le_bytes());
     } else if len >= 4 {
@@ -253,14 +278,13 @@ fn copy_long(source: Source<'_>, room: &mut [MaybeUninit<u8>]) {
         copy_ends::<2>(source.part(64 * number, 64), line);
     }
     let behind = room.len() - 64;
-    copy_ends::<2>(source.last(64), &mut room[behind..]);
+    copy_ends::<2>(source.part(behind, 64), &mut room[behind..]);
 }
 
 /// The first and the last `N` sixteens of between 16 and 32 `N` bytes.
 #[inline(always)]
 fn copy_ends<const N: usize>(source: Source<'_>, room: &mut [MaybeUninit<u8>]) {
-    let behind = room.len() - 16 * N;
-    let end = source.last(16 * N);
+    let len = room.len();
     let mut put = |at: usize, bytes: [u8; 16]| {
         room[at..at + 16].write_copy_of_slice(&bytes);
     };
@@ -272,12 +296,12 @@ fn copy_ends<const N: usize>(source: Source<'_>, room: &mut [MaybeUninit<u8>]) {
         put(32, source.load16_at::<32>());
         put(48, source.load16_at::<48>());
     }
-    put(behind, end.load16_at::<0>());
-    if N >= 2 {
-        put(behind + 16, end.load16_at::<16>());
-    }
     if N >= 4 {
-        put(behind + 32, end.load16_at::<32>());
-        put(behind + 48, end.load16_at::<48>());
+        put(len - 64, source.load16_back::<64>());
+        put(len - 48, source.load16_back::<48>());
     }
+    if N >= 2 {
+        put(len - 32, source.load16_back::<32>());
+    }
+    put(len - 16, source.load16_back::<16>());
 }
