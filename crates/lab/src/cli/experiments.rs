@@ -7,7 +7,9 @@ use clap::{Args, ValueEnum};
 
 use super::turns::{Cells, Turns};
 use super::{may_write, write_json};
-use crate::compare::{self, Plan, qos};
+use crate::compare::qos::{self, Bound};
+use crate::compare::{self, Plan};
+use crate::limits::SLICE;
 use crate::misses::{Floor, Pages};
 use crate::stores::{self, Store, Surroundings};
 use crate::workload::Operation;
@@ -101,6 +103,9 @@ pub(super) struct QosOptions {
     /// Rates that the search tries between the two that are nearest after its first pass
     #[arg(long, default_value_t = 7)]
     steps: usize,
+    /// Milliseconds over which each 99th percentile is taken: of all those the median counts
+    #[arg(long, default_value_t = SLICE.as_millis() as u64)]
+    slice: u64,
 }
 
 impl QosOptions {
@@ -108,7 +113,8 @@ impl QosOptions {
         let operations = std::slice::from_ref(&self.operation);
         let plan = self.common.plan(operations, &[self.pipeline], SEARCH_ROUNDS);
         let around = self.common.surroundings()?;
-        self.common.turns.show(|say| qos::run(&plan, &around, self.p99, self.steps, say))
+        let bound = Bound { p99_us: self.p99, slice_ms: self.slice, rungs: self.steps };
+        self.common.turns.show(|say| qos::run(&plan, &around, &bound, say))
     }
 }
 

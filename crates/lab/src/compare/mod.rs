@@ -8,6 +8,7 @@
 mod cell;
 pub(crate) mod descent;
 pub mod qos;
+pub(crate) mod slices;
 mod table;
 
 use std::collections::HashMap;
