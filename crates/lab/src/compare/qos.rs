@@ -102,10 +102,13 @@ impl Offer<'_> {
         (plan.rounds * (plan.window_ms / bound.slice_ms) as usize).div_ceil(2)
     }
 
-    /// Whether another round would say more. `round` counts those that were made.
+    /// Whether another round would say more. `round` counts those that were made. Where the generator was late so
+    /// often that the rounds that may be added do not suffice either, none is: most often it is at its end.
     fn is_open(&self, round: usize, plan: &Plan, bound: &Bound) -> bool {
         let on_time = self.slices.iter().filter(|slice| slice.is_on_time(bound.p99_us)).count();
-        round < plan.rounds || on_time < Self::wanted(plan, bound)
+        let wanted = Self::wanted(plan, bound);
+        let most = plan.rounds * ROUNDS_TIMES_MAX;
+        round < plan.rounds || (on_time < wanted && on_time * most >= wanted * round)
     }
 
     fn ask(&mut self, bound: &Bound) -> Result<(), LabError> {
