@@ -7,7 +7,8 @@
 //! ```
 //!
 //! A host that stops a core for five milliseconds three times a second takes the 99th percentile of every
-//! second away, but that of three slices in twenty. A store that cannot keep up is late in all of them.
+//! second away, but that of three slices in twenty. A store that cannot keep up is late in all of them; one
+//! that stops by itself now and then is not, so this is easier to keep than a percentile of all requests.
 
 use super::median;
 use crate::generator::Interval;
