@@ -68,9 +68,6 @@ pub const NULL_URING_CONNECTIONS: usize = 1024;
 /// Stores that are compared in a closed loop take turns of this length: a shared machine's speed
 /// changes within a tenth of a second by more than good stores differ.
 pub const TURN: Duration = Duration::from_millis(20);
-/// A percentile of an open loop is taken over slices of this length. A host stops a core some times a second,
-/// each time for milliseconds: in a slice of a second that is its percentile, in most of these it is not.
-pub const SLICE: Duration = Duration::from_millis(50);
 /// A turn lasts until every connection has been answered about so many times, however slow it is.
 pub const TURN_ANSWERS: f64 = 20.0;
 /// Number of the lab's way of measuring, which results keep; what was kept before it had a number is

@@ -7,9 +7,8 @@ use clap::{Args, ValueEnum};
 
 use super::turns::{Cells, Turns};
 use super::{may_write, write_json};
-use crate::compare::qos::{self, Bound};
-use crate::compare::{self, Plan};
-use crate::limits::SLICE;
+use crate::compare::offer::Bound;
+use crate::compare::{self, Plan, qos};
 use crate::misses::{Floor, Pages};
 use crate::stores::{self, Store, Surroundings};
 use crate::workload::Operation;
@@ -17,8 +16,8 @@ use crate::{LabError, output};
 
 /// Rounds of a comparison: enough to find a difference of three percent.
 const ROUNDS: usize = 10;
-/// Rounds of each step of a search.
-const SEARCH_ROUNDS: usize = 5;
+/// Most windows of each step of a search: an odd number, of which more than half decide.
+const SEARCH_ROUNDS: usize = 15;
 
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum Socket {
@@ -103,9 +102,6 @@ pub(super) struct QosOptions {
     /// Rates that the search tries between the two that are nearest after its first pass
     #[arg(long, default_value_t = 7)]
     steps: usize,
-    /// Milliseconds over which each 99th percentile is taken: of all those the median counts
-    #[arg(long, default_value_t = SLICE.as_millis() as u64)]
-    slice: u64,
 }
 
 impl QosOptions {
@@ -113,7 +109,7 @@ impl QosOptions {
         let operations = std::slice::from_ref(&self.operation);
         let plan = self.common.plan(operations, &[self.pipeline], SEARCH_ROUNDS);
         let around = self.common.surroundings()?;
-        let bound = Bound { p99_us: self.p99, slice_ms: self.slice, rungs: self.steps };
+        let bound = Bound { p99_us: self.p99, rungs: self.steps };
         self.common.turns.show(|say| qos::run(&plan, &around, &bound, say))
     }
 }

@@ -32,7 +32,7 @@ pub(super) struct Turns {
     /// uniform, sequential, zipf:E, zipf-contiguous:E or hot:KEYS:REQUESTS
     #[arg(long, default_value = "uniform")]
     distribution: Distribution,
-    /// Rounds; every figure is a median over them. 10 if not given, for qos 5, for threads 7
+    /// Rounds; every figure is a median over them. 10 if not given, for qos 15, for threads 7
     #[arg(long)]
     rounds: Option<usize>,
     /// Check every byte of every value (the client then costs more)

@@ -7,8 +7,8 @@
 
 mod cell;
 pub(crate) mod descent;
+pub mod offer;
 pub mod qos;
-pub(crate) mod slices;
 mod table;
 
 use std::collections::HashMap;

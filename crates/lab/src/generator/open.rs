@@ -59,7 +59,7 @@ pub(super) fn run<'p>(
             }
             let is_asked = road.ask(worker, connections, turn_of, next)?;
             if next >= from && is_asked {
-                worker.keep_lag(now, now - next);
+                worker.tally.lag.saturating_record(now - next);
             }
             worker.turns_outstanding += 1;
             turn_of = (turn_of + 1) % connections.len();

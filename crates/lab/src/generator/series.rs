@@ -61,9 +61,6 @@ pub struct Interval {
     pub at: f64,
     pub operations: u64,
     pub latency: Counts,
-    /// Open loop: how late the requests went out that were sent in it. Not kept in results.
-    #[serde(skip)]
-    pub lag: Counts,
 }
 
 /// Fills intervals of one thread.
@@ -72,7 +69,6 @@ pub(super) struct Recorder {
     /// End of the interval that is being filled, in nanoseconds of the run's clock.
     end: u64,
     now: Histogram<u64>,
-    lag: Histogram<u64>,
     operations: u64,
     done: Vec<Interval>,
     origin: u64,
@@ -85,7 +81,6 @@ impl Recorder {
             width,
             end: origin + width,
             now: histogram(),
-            lag: histogram(),
             operations: 0,
             done: Vec::new(),
             origin,
@@ -102,15 +97,6 @@ impl Recorder {
         self.now.saturating_record_n(latency, count);
     }
 
-    /// A request went out at `at`, so much after it was due.
-    #[inline]
-    pub fn record_lag(&mut self, at: u64, lag: u64) {
-        if at >= self.end {
-            self.turn(at);
-        }
-        self.lag.saturating_record(lag);
-    }
-
     #[cold]
     fn turn(&mut self, at: u64) {
         while at >= self.end {
@@ -120,10 +106,8 @@ impl Recorder {
                 at: start as f64 / 1e9,
                 operations: self.operations,
                 latency,
-                lag: Counts::of(&self.lag),
             });
             self.now.reset();
-            self.lag.reset();
             self.operations = 0;
             self.end += self.width;
         }
@@ -144,7 +128,6 @@ pub(super) fn merge(all: &mut Vec<Interval>, more: Vec<Interval>) {
             Some(mine) => {
                 mine.operations += interval.operations;
                 mine.latency.merge(&interval.latency);
-                mine.lag.merge(&interval.lag);
             }
         }
     }
@@ -159,8 +142,6 @@ mod tests {
         let mut recorder = Recorder::new(1_000, 100);
         recorder.record(1_010, 5_000, 2);
         recorder.record(1_099, 7_000, 1);
-        recorder.record_lag(1_199, 400);
-        recorder.record_lag(1_200, 600);
         recorder.record(1_320, 9_000, 4);
         let intervals = recorder.finish();
         let operations: Vec<u64> = intervals.iter().map(|interval| interval.operations).collect();
@@ -168,9 +149,6 @@ mod tests {
         assert_eq!(intervals[0].latency.total(), 3);
         assert!((intervals[0].latency.quantile_us(1.0) - 7.0).abs() < 0.1);
         assert!(intervals[1].latency.quantile_us(0.5).is_nan());
-        let lags: Vec<u64> = intervals.iter().map(|interval| interval.lag.total()).collect();
-        assert_eq!(lags, [0, 1, 1, 0]);
-        assert!((intervals[2].lag.quantile_us(1.0) - 0.6).abs() < 0.01);
     }
 
     #[test]

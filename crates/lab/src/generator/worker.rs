@@ -190,15 +190,6 @@ impl Worker<'_> {
         }
     }
 
-    /// Keeps how late a turn of an open loop goes out `now`.
-    #[inline]
-    pub fn keep_lag(&mut self, now: u64, lag: u64) {
-        self.tally.lag.saturating_record(lag);
-        if let Some(recorder) = &mut self.recorder {
-            recorder.record_lag(now, lag);
-        }
-    }
-
     #[inline]
     pub fn note(&mut self, got: &Received) {
         self.operations += got.replies;

@@ -10,13 +10,14 @@ use super::results::Visit;
 use super::{Stage, visit};
 use crate::LabError;
 use crate::compare::descent::Descent;
-use crate::compare::qos::{HIGHEST_MULTIPLE, ROUNDS_TIMES_MAX};
-use crate::compare::slices::CLIENT_LATE_SHARE;
+use crate::compare::qos::{CLIENT_LATE_SHARE, HIGHEST_MULTIPLE};
 use crate::experiment::LoadShape;
 use crate::experiment::sweep::Combination;
 use crate::generator::{LoadSpec, Pace};
 use crate::workload::RequestPool;
 
+/// So many windows of a rate are asked for at most, to find one in which the generator was on time.
+const WINDOWS_MAX: usize = 3;
 /// Rates that the second pass tries: the highest is found to within a fiftieth of what is tried first.
 const RUNGS: usize = 5;
 
@@ -67,7 +68,7 @@ fn ask(
 ) -> Result<Visit, LabError> {
     let offered = LoadSpec { pace: Pace::Open { rate }, ..spec.clone() };
     let mut tried = Visit::default();
-    for _ in 0..ROUNDS_TIMES_MAX {
+    for _ in 0..WINDOWS_MAX {
         tried = match visit::measure(&offered, pool) {
             Err(LabError::Overload { .. }) => return Ok(overloaded()),
             other => other?,

@@ -122,7 +122,7 @@ impl<'p> ByRing<'p> {
         let now = shared.clock.now();
         for (number, due) in line.held.drain(..count).enumerate() {
             if due >= shared.window.0 {
-                worker.keep_lag(now, now - due);
+                worker.tally.lag.saturating_record(now - due);
             }
             let turn = connection.turn(shared.pool, due, now);
             if number + 1 < count {
