@@ -1,8 +1,8 @@
 //! A rate that `dolium lab qos` offers to a store, window by window, until it is known whether it is kept.
 //!
 //! ```text
-//! of 15 windows    . x . . x . . x . .     kept: eight are under the bound, and the other five can change nothing
-//!                  x x . x x x . x x x     not kept, likewise
+//! of 15 windows    . x . . x . . x . . .    kept: eight are under the bound, and the four that are left can change nothing
+//!                  x x . x x x . x x x      not kept, likewise
 //! ```
 
 use serde::Serialize;
