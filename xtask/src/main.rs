@@ -17,8 +17,8 @@ mod tidy;
 use std::process::ExitCode;
 
 const USAGE: &str = "\
-cargo xtask test [--against dolium|peers] [rust|spec|redis-suite|memcached-suite|clients|client-suites|memcapable|lab-page|fuzz|models|models-ring|tidy]...
-                  run the named suites, or all of them; installs what they need
+cargo xtask test [--against dolium|peers] [rust|spec|redis-suite|memcached-suite|clients|client-suites|memcapable|lab-page|fuzz|models|models-ring|tidy|miri]...
+                  run the named suites, or all of them but miri; installs what they need
 cargo xtask tidy   crate edges, file headers, banned calls, leftovers
 cargo xtask ci     formatting, clippy, then every suite: what a merge must pass
 cargo xtask peers  fetch the test suites of Redis and Memcached into target/peers";

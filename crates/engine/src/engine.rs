@@ -37,7 +37,7 @@ pub(crate) const JOURNAL_HEAD_AT: usize = ENGINE_WORDS_AT as usize + 256;
 
 /// Fewest shards, and least bytes of the journal's ring. Models want few locks and short ways.
 const SHARDS_MIN: u32 = if cfg!(shuttle) { 2 } else { 16 };
-const JOURNAL_BYTES_MIN: u64 = if cfg!(shuttle) { 4096 } else { 1 << 20 };
+const JOURNAL_BYTES_MIN: u64 = if cfg!(any(shuttle, miri)) { 4096 } else { 1 << 20 };
 
 /// One store.
 #[derive(Debug)]

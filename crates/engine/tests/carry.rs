@@ -49,8 +49,9 @@ fn an_item_of_any_form_gets_another_key_with_all_that_stays() {
                 [Value::Bytes(value), Value::Packed(Kind::List, Encoding::Quicklist, value)]
             },
         );
-    let values =
-        values.into_iter().flatten().chain([Value::Int(-17), Value::Parts([b"a", b"", b"b"])]);
+    // Those without a byte and those with room for keys, under an interpreter.
+    let values = values.into_iter().step_by(if cfg!(miri) { 6 } else { 1 });
+    let values = values.flatten().chain([Value::Int(-17), Value::Parts([b"a", b"", b"b"])]);
     for (number, put_value) in values.enumerate() {
         for (old_len, new_len) in [
             (5, 5),
@@ -87,7 +88,9 @@ fn an_item_of_any_form_gets_another_key_with_all_that_stays() {
                 copied,
                 if is_carried || old.encoding == Encoding::Int { 0 } else { expected.len() }
             );
-            engine.verify_at_rest().expect("sound");
+            if !cfg!(miri) || number % 3 == 0 {
+                engine.verify_at_rest().expect("sound");
+            }
             if is_carried {
                 carried += 1;
                 assert_eq!(value(&session, DB, &from), None, "{place}");
@@ -111,7 +114,7 @@ fn an_item_of_any_form_gets_another_key_with_all_that_stays() {
             }
         }
     }
-    assert!(carried > 50, "{carried}");
+    assert!(cfg!(miri) || carried > 50, "{carried}");
 }
 
 /// With a number that no change of either key had.

@@ -15,6 +15,8 @@ const KEYS: u64 = if cfg!(miri) { 50 } else { 20_000 };
 const LARGE: usize = if cfg!(miri) { 20_000 } else { 300_000 };
 const CHANGES: u64 = if cfg!(miri) { 300 } else { 300_000 };
 const CUTS: usize = if cfg!(miri) { 1 } else { 5 };
+/// Bytes of the stream's ring where it is to be overrun.
+const RING: usize = if cfg!(miri) { 16 << 10 } else { 1 << 20 };
 
 type Store = BTreeMap<(u16, Vec<u8>), (Vec<u8>, Millis, u32)>;
 
@@ -207,7 +209,7 @@ fn the_stream_has_every_change_in_order() {
 
 #[test]
 fn a_lossy_reader_is_told_what_it_lost_and_goes_on_whole() {
-    let engine = engine(1 << 20);
+    let engine = engine(RING as u64);
     let session = engine.session().expect("a slot");
     let mut reader = engine.changes(Delivery::Lossy).expect("memory for the ring");
     let key = engine.key(b"key");
@@ -216,13 +218,13 @@ fn a_lossy_reader_is_told_what_it_lost_and_goes_on_whole() {
         let put = Put::plain(Value::Bytes(value));
         session.write(Db(0), &key, 1).put(Db(0), &key, &put).expect("memory");
     };
-    // Five rings full; with an interpreter, one and a little more.
-    let puts = if cfg!(miri) { 1_200 } else { 5_000 };
+    // Some five rings full.
+    let puts = RING as u64 / 200;
     for _ in 0..puts {
         put(&value);
     }
     let Next::Lost(bytes) = reader.next() else { panic!("more than a ring full was written") };
-    assert!(bytes > puts * 1_000 - (1 << 20));
+    assert!(bytes > puts * 1_000 - RING as u64);
     assert_eq!(reader.next(), Next::Empty);
     put(b"after");
     let Next::Change(change) = reader.next() else { panic!("one change was made") };
@@ -233,7 +235,7 @@ fn a_lossy_reader_is_told_what_it_lost_and_goes_on_whole() {
 /// nobody, and so were a few that were made together.
 #[test]
 fn a_reader_of_names_loses_nothing_to_large_values() {
-    let engine = engine(1 << 20);
+    let engine = engine(RING as u64);
     let session = engine.session().expect("a slot");
     let mut names = engine.names_of_changes(Delivery::Lossy).expect("memory for the ring");
     let put = |name: &[u8], value: &[u8]| {
@@ -256,18 +258,18 @@ fn a_reader_of_names_loses_nothing_to_large_values() {
         }
     };
     for _ in 0..10 {
-        put(b"large", &vec![1; 2 << 20]);
+        put(b"large", &vec![1; 2 * RING]);
         put(b"small", b"1");
     }
     // Who wants values begins behind those that have none.
     let mut values = engine.changes(Delivery::Lossless).expect("memory");
-    put(b"whole", &vec![2; 400_000]);
-    assert_eq!(names_of(&mut values), [(b"whole".to_vec(), 400_000)]);
+    put(b"whole", &vec![2; RING / 3]);
+    assert_eq!(names_of(&mut values), [(b"whole".to_vec(), RING / 3)]);
     let told = names_of(&mut names);
     assert_eq!(told.len(), 21);
     assert_eq!(told[19..], [(b"small".to_vec(), 0), (b"whole".to_vec(), 0)]);
     drop(values);
-    put(b"large", &vec![1; 2 << 20]);
+    put(b"large", &vec![1; 2 * RING]);
     assert_eq!(names_of(&mut names), [(b"large".to_vec(), 0)]);
     let mut values = engine.changes(Delivery::Lossy).expect("memory");
     drop(names);

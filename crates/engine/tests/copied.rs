@@ -45,10 +45,10 @@ fn value(session: &Session, db: Db, key: &Key<'_>) -> Option<(Found, Vec<u8>)> {
 
 /// Lengths on both sides of those at which an item has another form, or another kind of block.
 fn lengths() -> impl Iterator<Item = usize> {
-    let most = if cfg!(miri) { 300 } else { 1 << 20 };
+    let (most, step) = if cfg!(miri) { (256, 20) } else { (1 << 20, 1) };
     let limits = [256, 512, KEY_ROOM_VALUE_MIN, 16 << 10, 32 << 10, 100_000, 1 << 20];
     let around = limits.into_iter().flat_map(|limit| [limit - 1, limit, limit + 1]);
-    (0..35).chain(around).filter(move |len| *len <= most + 1)
+    (0..35).step_by(step).chain(around).filter(move |len| *len <= most + 1)
 }
 
 fn bytes(len: usize) -> Vec<u8> {
@@ -95,7 +95,9 @@ fn a_copy_has_what_its_original_has_but_for_unique_and_marks() {
                 assert_eq!((new.marks, new.unique), (0, 0), "{place}");
                 assert_eq!(old.marks, MARK_STALE, "{place}");
             }
-            engine.verify_at_rest().expect("sound");
+            if !cfg!(miri) || form % 4 == 0 {
+                engine.verify_at_rest().expect("sound");
+            }
             for (db, key) in [(DB, &from), (to_db, &to)] {
                 assert!(session.write(db, key, NOW).remove(db, key, Event::Del));
             }
@@ -129,7 +131,9 @@ fn bytes_go_before_and_behind_a_string() {
             assert_eq!((found.marks, found.encoding), (0, Encoding::Raw));
             assert_eq!((found.flags, found.unique), (if has_flags { 9 } else { 0 }, unique));
             assert!(if is_asked { unique > stored.unique } else { unique == 0 });
-            engine.verify_at_rest().expect("sound");
+            if !cfg!(miri) || before.len() == 100 {
+                engine.verify_at_rest().expect("sound");
+            }
         }
     }
     let none = engine.key(b"none");

@@ -13,7 +13,8 @@ const DB: Db = Db(0);
 /// By which the deadline below is over.
 const NOW: Millis = 10;
 const OVER: Millis = 5;
-const READS: usize = 200_000;
+const READS: usize = if cfg!(miri) { 200 } else { 200_000 };
+const LENGTH: usize = if cfg!(miri) { 300 } else { 3_000 };
 /// For which the reader goes on where it has met only one of the two: a busy machine may start the
 /// writer long after it.
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -22,7 +23,7 @@ const PATIENCE: Duration = Duration::from_secs(60);
 fn what_is_found_is_shown() {
     let engine = Engine::create(EngineOptions::default()).expect("an arena");
     let is_over = AtomicBool::new(false);
-    let value = [b'x'; 3_000];
+    let value = [b'x'; LENGTH];
     std::thread::scope(|scope| {
         scope.spawn(|| {
             let session = engine.session().expect("a slot");

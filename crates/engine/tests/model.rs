@@ -56,7 +56,7 @@ impl Environment {
         let len = match self.below(20) {
             0 => 0,
             1 => self.below(3000),
-            2 => self.below(70_000),
+            2 => self.below(LONGEST),
             _ => self.below(120),
         };
         let start = self.next();
@@ -237,8 +237,9 @@ impl Environment {
 /// Seeds, operations of each, and operations between two looks at everything: an interpreter takes
 /// some ten thousand times as long.
 const SEEDS: u64 = if cfg!(miri) { 2 } else { 6 };
-const STEPS: u64 = if cfg!(miri) { 400 } else { 40_000 };
-const LOOK_EVERY: u64 = STEPS / 8;
+const STEPS: u64 = if cfg!(miri) { 200 } else { 40_000 };
+const LOOK_EVERY: u64 = STEPS / if cfg!(miri) { 2 } else { 8 };
+const LONGEST: u64 = if cfg!(miri) { 20_000 } else { 70_000 };
 
 #[test]
 fn random_operations_agree_with_a_map() {

@@ -9,6 +9,7 @@ mod fuzz;
 mod lab_page;
 mod memcached_suite;
 mod memcapable;
+mod miri;
 mod models;
 mod redis_suite;
 mod rust;
@@ -46,6 +47,8 @@ enum Turn {
     After,
     /// Beginning when the one before it is over, while those behind it run.
     Beside,
+    /// When the one before it is over, and only where it is named: no run of everything has the time.
+    Named,
 }
 
 /// In the order in which they run: the quickest to fail first.
@@ -62,6 +65,7 @@ const SUITES: &[(&str, Turn, Suite)] = &[
     ("clients", Turn::After, clients::run),
     ("client-suites", Turn::After, client_suites::run),
     ("fuzz", Turn::After, fuzz::run),
+    ("miri", Turn::Named, |_| miri::run()),
 ];
 
 pub fn run(words: &[&str]) -> Result<()> {
@@ -84,8 +88,11 @@ pub fn run(words: &[&str]) -> Result<()> {
         let names: Vec<&str> = SUITES.iter().map(|suite| suite.0).collect();
         return Err(format!("there is no suite {stranger}; there are {}", names.join(" ")));
     }
-    let chosen = |name| chosen.is_empty() || chosen.contains(&name);
-    let suites = SUITES.iter().filter(|suite| chosen(suite.0));
+    let is_chosen = |name, turn| match chosen.is_empty() {
+        true => turn != Turn::Named,
+        false => chosen.contains(&name),
+    };
+    let suites = SUITES.iter().filter(|suite| is_chosen(suite.0, suite.1));
     let results = std::thread::scope(|scope| {
         let (mut results, mut besides) = (Vec::new(), Vec::new());
         for &(name, turn, suite) in suites {

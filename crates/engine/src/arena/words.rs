@@ -38,7 +38,7 @@ impl Words {
         Words { base, layout }
     }
 
-    #[cfg(not(any(shuttle, loom)))]
+    #[cfg(not(any(shuttle, loom, miri)))]
     #[inline(always)]
     pub(super) fn base(&self) -> NonNull<u8> {
         self.base

@@ -18,6 +18,7 @@
 /// "DOLIRING", little endian.
 #[cfg_attr(miri, allow(dead_code))]
 pub const MAGIC: u64 = u64::from_le_bytes(*b"DOLIRING");
+#[cfg_attr(miri, allow(dead_code))]
 pub const VERSION: u64 = 1;
 
 /// Requests on their way; a power of two. A longer request streams through it.
