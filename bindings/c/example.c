@@ -1,5 +1,6 @@
 /*
- * A C program on Dolium's memory: writes a key, reads it in every way, and walks over all keys.
+ * A C program on Dolium's memory: reads what another program has set (`redis-cli set greeting hello`), writes
+ * a key, reads it in every way, and walks over all keys.
  *
  *   cargo build --release -p dolium-c
  *   cc -Iinclude bindings/c/example.c -Ltarget/release -ldolium -o example
@@ -54,11 +55,32 @@ static void count_key(void *context, const uint8_t *key, size_t length) {
     ++*(size_t *)context;
 }
 
+/* What came through any other door, be it Redis', Memcached's or the web's. */
+static void show_greeting(const dolium_store *store) {
+    const char *name = "greeting";
+    uint8_t value[64];
+    size_t length = 0;
+    switch (dolium_get(store, (const uint8_t *)name, strlen(name), value, sizeof value, &length)) {
+    case DOLIUM_OK:
+        printf("greeting -> %.*s\n", (int)length, (const char *)value);
+        break;
+    case DOLIUM_NO_KEY:
+        printf("greeting -> (none)\n");
+        break;
+    case DOLIUM_TOO_SMALL:
+        printf("greeting -> %zu bytes\n", length);
+        break;
+    default:
+        fail("get of the greeting");
+    }
+}
+
 int main(int argc, char **argv) {
     dolium_store *store = dolium_attach(argc > 1 ? argv[1] : NULL);
     if (!store)
         fail("attach");
 
+    show_greeting(store);
     dolium_bytes set[] = {text("SET"), text("from:c"), text("salve"), text("PX"), text("60000")};
     execute(store, set, 5);
     dolium_bytes incr[] = {text("INCR"), text("visits")};

@@ -1,10 +1,13 @@
 //! The C example is compiled with the system's compiler and run against a server.
 
 use dolium_server::{Running, read_config};
+use std::io::{Read, Write};
+use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
 const EXPECTED: &str = "\
+greeting -> hello
 SET -> OK
 INCR -> 1
 MGET -> 2 elements
@@ -18,7 +21,7 @@ exists -> yes
 get_many visits -> 1
 get_many nothing -> (none)
 get_many from:c -> salve
-scan -> 2 of 2 keys
+scan -> 3 of 3 keys
 db 9999 -> there is no database 9999: this store has 0 to 15
 ";
 
@@ -64,8 +67,16 @@ fn the_example_does_what_it_says() {
         .split_whitespace()
         .map(String::from)
         .collect();
+    let door = folder.join("redis");
     words.extend(["--attach-socket".into(), attach.display().to_string()]);
+    words.extend(["--unixsocket".into(), door.display().to_string()]);
     let mut running = Running::start(read_config(None, &words).unwrap()).unwrap();
+    // As redis-cli would.
+    let mut client = UnixStream::connect(&door).unwrap();
+    client.write_all(b"SET greeting hello\r\n").unwrap();
+    let mut ok = [0; 5];
+    client.read_exact(&mut ok).unwrap();
+    assert_eq!(&ok, b"+OK\r\n");
     let done = run(&program, &attach);
     running.server.stop();
     running.wait();
