@@ -242,6 +242,15 @@ impl<'a> Mem<'a> {
         self.source_in(at, offset, len).append_framed_to(frame, out);
     }
 
+    /// Asks for a line that is wanted in a while, behind many others: it comes as near as the second cache.
+    #[inline(always)]
+    pub fn prefetch_far(self, at: usize) {
+        use core::arch::x86_64::{_MM_HINT_T1, _mm_prefetch};
+        let at = self.base.as_ptr().wrapping_add(at);
+        // SAFETY: a prefetch is a hint that never faults, whatever the address.
+        unsafe { _mm_prefetch::<_MM_HINT_T1>(at.cast()) };
+    }
+
     #[inline(always)]
     pub fn prefetch(self, at: usize) {
         use core::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
@@ -278,6 +287,10 @@ impl Mem<'_> {
 
     #[inline(always)]
     pub fn prefetch(self, at: usize) {
+        self.words.prefetch(at as u64);
+    }
+
+    pub fn prefetch_far(self, at: usize) {
         self.words.prefetch(at as u64);
     }
 }

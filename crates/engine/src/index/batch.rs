@@ -1,9 +1,9 @@
 //! Reading several keys at once: what one key's pass has found is carried to the next pass.
 //!
 //! ```text
-//! pass 1   hash -> shard, directory, segment -> home line            then 16 lines are asked for;
+//! pass 1   hash -> shard        of 16 keys: -> directory's entry     then -> segment, home line, asked for
 //!                                        for keys that come alone a step a key, see step.rs
-//! pass 2   tags of the line -> candidate                             then 16 items are asked for
+//! pass 2   tags of the line -> candidate                             then 16 items are asked for, from afar
 //! pass 2b  where the home line has none: the stash line's tags       the item is asked for
 //! pass 2c  length in the item's header                               the rest of it is asked for
 //! pass 3   four keys on: ask for the item once more
@@ -14,11 +14,11 @@
 
 use crate::index::bucket::{Line, LineTags, tag_of};
 use crate::index::read::View;
-use crate::index::segment::{SEGMENT_BYTES, STASH_LINES, Segment, home_of, stash_line};
+use crate::index::segment::{STASH_LINES, Segment, stash_line};
 use crate::index::typical::TypicalBytes;
 use crate::item::Item;
 use crate::lease::LEASED_BYTES_MIN;
-use crate::sync::atomics::Ordering::{Acquire, Relaxed};
+use crate::sync::atomics::Ordering::Relaxed;
 
 /// Keys of a batch: enough for memory to be the limit, few enough for what is fetched to stay.
 pub(crate) const BATCH_KEYS: usize = 32;
@@ -29,8 +29,6 @@ pub(crate) const BATCH_KEYS: usize = 32;
 pub(crate) const TOGETHER: usize = 16;
 /// How many keys before its turn a key's item is asked for once more.
 const NEAR_KEYS: usize = 4;
-/// How much of an item is asked for at first: of 64 items at once more would not stay.
-pub(super) const FIRST_BYTES: usize = 256;
 /// Longer items are not read on the short way: their lengths want a look before they are copied.
 pub(super) const PLAIN_BYTES_MAX: usize = 2048;
 // Who reads on the short way need not ask whether a value is to be leased.
@@ -93,74 +91,39 @@ impl Fetch {
 }
 
 impl<'a> View<'a> {
-    /// Pass 1.
+    /// The beginning of pass 1, which looks at no memory. [`View::find_lines`] does the rest, for many keys.
     #[inline(always)]
     pub fn fetch_line(&self, root: u32, hash: u64) -> Fetch {
-        let shard = self.shard_of(root, hash);
-        let several = shard.several();
-        let directory = shard.directory();
-        let entry_at = directory.entry_at(self.position(hash));
-        // A shard without segments has no entries: what would be taken for one is the arena's header.
-        if several & 1 != 0 || directory.is_empty() || !self.words.may_load(entry_at, 4) {
-            return Fetch { hash, ..Fetch::NONE };
-        }
-        // Pairs with the Release with which a split publishes the new segments.
-        let segment = self.words.u32_at(entry_at).load(Acquire);
-        let at = segment as usize * 8;
-        if !self.words.may_load(at, SEGMENT_BYTES) {
-            return Fetch { hash, ..Fetch::NONE };
-        }
-        let home = Segment { words: self.words, at }.line(home_of(hash));
-        Fetch {
-            hash,
-            several,
-            directory: directory.0,
-            shard_at: shard.at,
-            entry_at,
-            home_at: home.at,
-            root,
-            segment,
-            ..Fetch::NONE
-        }
-    }
-
-    /// The end of pass 1, for `TOGETHER` keys or for those that are left.
-    #[inline(always)]
-    pub fn ask_for_lines(&self, fetches: &[Fetch]) {
-        for fetch in fetches {
-            self.words.prefetch(fetch.home_at);
-        }
+        Fetch { hash, root, shard_at: self.shard_of(root, hash).at, ..Fetch::NONE }
     }
 
     /// Passes 2 to 2c, for all keys of a batch.
     #[inline(always)]
     pub fn fetch_items(&self, fetches: &mut [Fetch], typical: &TypicalBytes) {
-        self.fetch_beginnings(fetches, typical.get().min(FIRST_BYTES));
+        self.fetch_beginnings(fetches, typical.get());
         self.fetch_rests(fetches, typical);
     }
 
     /// The same without pass 2c: of each item `bytes` are asked for.
     #[inline(always)]
     pub fn fetch_beginnings(&self, fetches: &mut [Fetch], bytes: usize) {
-        self.end_steps(fetches);
         // The others were asked for in pass 1.
         let few = fetches.len() % TOGETHER;
-        self.ask_for_lines(&fetches[fetches.len() - few..]);
+        let first = fetches.len() - few;
+        self.find_lines(&mut fetches[first..]);
         let mut stashed = 0;
         for some in fetches.chunks_mut(TOGETHER) {
             for fetch in &mut *some {
                 stashed += usize::from(self.look_at_home(fetch));
             }
             for fetch in &*some {
-                self.words.prefetch(fetch.item_at);
-                self.prefetch_rest(fetch.item_at, bytes);
+                self.ask_for_item(fetch.item_at, bytes);
             }
         }
         if stashed > 0 {
             for fetch in fetches.iter_mut().filter(|fetch| fetch.is_stashed()) {
                 self.look_at_stash(fetch);
-                self.words.prefetch(fetch.item_at);
-                self.prefetch_rest(fetch.item_at, bytes);
+                self.ask_for_item(fetch.item_at, bytes);
             }
         }
     }
@@ -279,21 +242,35 @@ impl<'a> View<'a> {
         }
     }
 
+    /// Pass 2, for an item of `bytes`: into the second cache, from where `fetch_near` brings it in time. Of 64 items at
+    /// once the first cache would keep little, and has no room to remember that many misses (decision 183).
+    #[inline(always)]
+    fn ask_for_item(&self, item_at: usize, bytes: usize) {
+        self.words.prefetch_far(item_at);
+        lines_behind_first(item_at, bytes, |at| self.words.prefetch_far(at));
+    }
+
     /// Asks for the lines of an item of `bytes` behind its first.
     #[inline(always)]
     pub(super) fn prefetch_rest(&self, item_at: usize, bytes: usize) {
-        if bytes <= 128 {
-            if bytes > 64 {
-                self.words.prefetch(item_at + 64);
-            }
-            // The last byte's line, which may be one of those. Of 0, which is "not known", as of 64.
-            self.words.prefetch(item_at + if bytes == 0 { 63 } else { bytes - 1 });
-            return;
+        lines_behind_first(item_at, bytes, |at| self.words.prefetch(at));
+    }
+}
+
+/// A place in each line of an item of `bytes` but the one in which it begins.
+#[inline(always)]
+fn lines_behind_first(item_at: usize, bytes: usize, ask: impl Fn(usize)) {
+    if bytes <= 128 {
+        if bytes > 64 {
+            ask(item_at + 64);
         }
-        let (mut at, end) = ((item_at | 63) + 1, item_at + bytes);
-        while at < end {
-            self.words.prefetch(at);
-            at += 64;
-        }
+        // The last byte's line, which may be one of those. Of 0, which is "not known", as of 64.
+        ask(item_at + if bytes == 0 { 63 } else { bytes - 1 });
+        return;
+    }
+    let (mut at, end) = ((item_at | 63) + 1, item_at + bytes);
+    while at < end {
+        ask(at);
+        at += 64;
     }
 }

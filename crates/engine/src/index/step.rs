@@ -1,6 +1,10 @@
-//! Pass 1 of a batch for keys that come one at a time, as those of requests without a pipeline: a step a key.
+//! Pass 1 of a batch: the steps from a key's hash to its home line.
 //!
 //! ```text
+//! many keys: find_lines       16 shards -> directory         their entries' lines are asked for
+//!                             16 directories -> homes        the home lines are asked for
+//!
+//! one at a time, as those of requests without a pipeline, a step a key: fetch_in_steps
 //! key n      hash -> shard                                   its line is asked for
 //! key n - 1          shard -> directory                      its entry's line is asked for
 //! key n - 2                   directory -> segment, home     the home line is asked for
@@ -26,6 +30,12 @@ impl Fetch {
     pub(super) fn is_under_way(&self) -> bool {
         self.home_at == 0 && self.shard_at != 0
     }
+
+    /// The first of them is.
+    #[inline(always)]
+    fn lacks_entry(&self) -> bool {
+        self.entry_at == 0 && self.shard_at != 0
+    }
 }
 
 impl View<'_> {
@@ -44,16 +54,15 @@ impl View<'_> {
         fetches.push(Fetch { hash, root, shard_at: shard.at, ..Fetch::NONE });
     }
 
-    /// Before pass 2, what the last keys of a batch lack, side by side.
+    /// The steps that keys lack, side by side, each in a short loop: the words that one key's step loads do not wait
+    /// for those of another (decision 182).
     #[inline(always)]
-    pub(super) fn end_steps(&self, fetches: &mut [Fetch]) {
-        if !fetches.iter().rev().take(REACH).any(Fetch::is_under_way) {
-            return;
+    pub fn find_lines(&self, fetches: &mut [Fetch]) {
+        for fetch in fetches.iter_mut().filter(|fetch| fetch.lacks_entry()) {
+            self.find_entry(fetch);
         }
-        for _ in 0..2 {
-            for fetch in fetches.iter_mut().rev().take(REACH) {
-                self.step(fetch);
-            }
+        for fetch in fetches.iter_mut().filter(|fetch| fetch.is_under_way()) {
+            self.find_home(fetch);
         }
     }
 
@@ -68,23 +77,30 @@ impl View<'_> {
 
     #[inline(always)]
     fn step(&self, fetch: &mut Fetch) {
-        if !fetch.is_under_way() {
-            return;
+        if fetch.lacks_entry() {
+            self.find_entry(fetch);
+        } else if fetch.is_under_way() {
+            self.find_home(fetch);
         }
-        if fetch.entry_at == 0 {
-            let shard = Shard { words: self.words, at: fetch.shard_at };
-            fetch.several = shard.several();
-            let directory = shard.directory();
-            fetch.directory = directory.0;
-            fetch.entry_at = directory.entry_at(self.position(fetch.hash));
-            // As in `fetch_line`.
-            let is_there = fetch.several & 1 == 0 && !directory.is_empty();
-            if !is_there || !self.words.may_load(fetch.entry_at, 4) {
-                *fetch = Fetch { hash: fetch.hash, ..Fetch::NONE };
-            }
-            self.words.prefetch(fetch.entry_at);
-            return;
+    }
+
+    #[inline(always)]
+    fn find_entry(&self, fetch: &mut Fetch) {
+        let shard = Shard { words: self.words, at: fetch.shard_at };
+        fetch.several = shard.several();
+        let directory = shard.directory();
+        fetch.directory = directory.0;
+        fetch.entry_at = directory.entry_at(self.position(fetch.hash));
+        // A shard without segments has no entries: what would be taken for one is the arena's header.
+        let is_there = fetch.several & 1 == 0 && !directory.is_empty();
+        if !is_there || !self.words.may_load(fetch.entry_at, 4) {
+            *fetch = Fetch { hash: fetch.hash, ..Fetch::NONE };
         }
+        self.words.prefetch(fetch.entry_at);
+    }
+
+    #[inline(always)]
+    fn find_home(&self, fetch: &mut Fetch) {
         // Pairs with the Release with which a split publishes the new segments.
         fetch.segment = self.words.u32_at(fetch.entry_at).load(Acquire);
         let at = fetch.segment as usize * 8;

@@ -13,7 +13,7 @@
 //! why 16 keys at a time, says decision 126.
 
 use crate::hash::Hasher;
-use crate::index::batch::{BATCH_KEYS, FIRST_BYTES, PLAIN_BYTES_MAX, TOGETHER};
+use crate::index::batch::{BATCH_KEYS, PLAIN_BYTES_MAX, TOGETHER};
 use crate::index::read::{Contended, View};
 use crate::index::trail::{Trail, offset};
 use crate::index::typical::TypicalBytes;
@@ -25,6 +25,8 @@ use std::mem::MaybeUninit;
 /// How many keys before its turn a key's item is asked for once more (decision 122): twice as many as in
 /// the server, since there is half as much to do in between.
 const SOON_KEYS: usize = 8;
+/// How much of an item is asked for at first: of 32 items at once more would not stay.
+const FIRST_BYTES: usize = 256;
 /// The longest value of a plain item.
 const PLAIN_VALUE_MAX: usize = 255;
 

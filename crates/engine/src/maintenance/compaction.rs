@@ -103,7 +103,7 @@ impl Session {
             // Whose it is, is not known. Mostly one database is in use.
             fetches.extend(open.iter().map(|root| self.view().fetch_line(*root, hash)));
         }
-        self.view().ask_for_lines(&fetches);
+        self.view().find_lines(&mut fetches);
     }
 
     fn move_block(

@@ -11,14 +11,15 @@ use crate::verbs::*;
 use std::hint::black_box;
 
 impl Session {
-    /// First pass of a batch: loads of the directory, and the key's index line is asked for, together
-    /// with those of the keys before it.
+    /// First pass of a batch: the key's index line is found and asked for, together with those of the keys
+    /// before it when they are sixteen, or in `fetch_items`.
     #[inline(always)]
     pub fn fetch_line(&self, db: Db, hash: u64, fetches: &mut Vec<Fetch>) {
         let view = self.view();
         fetches.push(view.fetch_line(view.root_of(db), hash));
         if fetches.len().is_multiple_of(TOGETHER) {
-            view.ask_for_lines(&fetches[fetches.len() - TOGETHER..]);
+            let first = fetches.len() - TOGETHER;
+            view.find_lines(&mut fetches[first..]);
         }
     }
 
@@ -29,15 +30,16 @@ impl Session {
         let view = self.view();
         view.fetch_in_steps(view.root_of(db), hash, writes, fetches);
         if fetches.len().is_multiple_of(TOGETHER) {
-            view.ask_for_lines(&fetches[fetches.len() - TOGETHER..]);
+            let first = fetches.len() - TOGETHER;
+            view.find_lines(&mut fetches[first..]);
         }
     }
 
     /// As `fetch_line`, where the key is not one of many: its line is asked for at once.
     pub fn fetch_line_at_once(&self, db: Db, hash: u64) -> Fetch {
         let view = self.view();
-        let fetch = view.fetch_line(view.root_of(db), hash);
-        view.ask_for_lines(&[fetch]);
+        let mut fetch = view.fetch_line(view.root_of(db), hash);
+        view.find_lines(std::slice::from_mut(&mut fetch));
         fetch
     }
 
