@@ -242,8 +242,8 @@ impl<'a> View<'a> {
         }
     }
 
-    /// Pass 2, for an item of `bytes`: into the second cache, from where `fetch_near` brings it in time. Of 64 items at
-    /// once the first cache would keep little, and has no room to remember that many misses (decision 183).
+    /// Pass 2, for an item of `bytes`: into the second cache, from where `fetch_near` brings most of them in time. Of 64
+    /// items at once the first cache would keep little (decision 183).
     #[inline(always)]
     fn ask_for_item(&self, item_at: usize, bytes: usize) {
         self.words.prefetch_far(item_at);
