@@ -78,9 +78,10 @@ impl Bench {
         let mut names = [Name::of(0, self.key_len); 32];
         for _ in 0..self.operations / 32 {
             self.fetch(&mut names, &mut fetches);
+            let near = self.session.near();
             out.clear();
             for (number, (name, fetch)) in names.iter().zip(&fetches).enumerate() {
-                self.session.fetch_near(&fetches, number);
+                near.fetch(&fetches, number);
                 let key = Key::from_parts(name.get(), fetch.hash());
                 let kind =
                     self.session.get_fetched(fetch, DB, &key, 1, &mut out, |_| true, |_, _| ());
@@ -114,8 +115,9 @@ impl Bench {
         let mut names = [Name::of(0, self.key_len); 32];
         for _ in 0..self.operations / 32 {
             self.fetch(&mut names, &mut fetches);
+            let near = self.session.near();
             for (number, (name, fetch)) in names.iter().zip(&fetches).enumerate() {
-                self.session.fetch_near(&fetches, number);
+                near.fetch(&fetches, number);
                 let key = Key::from_parts(name.get(), fetch.hash());
                 self.session.set_fetched(DB, &key, fetch, &value, 1).expect("memory");
             }

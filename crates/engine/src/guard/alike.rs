@@ -19,8 +19,8 @@ use crate::alloc::TopPlace;
 use crate::arena::Ref;
 use crate::counters::Counter;
 use crate::engine::Engine;
-use crate::index::batch::Fetch;
 use crate::index::bucket::{Line, stash_of, tag_of};
+use crate::index::fetch::Fetch;
 use crate::index::read::View;
 use crate::index::segment::stash_line;
 use crate::index::shard::Shard;
@@ -31,7 +31,7 @@ use crate::session::Session;
 use crate::sync::atomics::Ordering::Relaxed;
 use crate::sync::lock;
 use crate::verbs::*;
-use std::hint::select_unpredictable;
+use std::hint::{cold_path, select_unpredictable};
 
 // What may be leased is not simply freed: no item that is narrow is so long.
 const _: () = assert!(cfg!(shuttle) || PlainHead::NARROW_MAX < LEASED_BYTES_MIN);
@@ -72,11 +72,13 @@ impl Session {
                     lock::release(shard.lock());
                     return Ok(REPLACED);
                 }
+                cold_path();
                 let guard = Guard::adopt(self, shard, now);
                 return set_held(guard, db, (key.bytes, key.hash), value);
             }
             lock::release(shard.lock());
         }
+        cold_path();
         self.set_other(db, (key.bytes, key.hash), value, now)
     }
 
@@ -113,11 +115,13 @@ impl Session {
                     lock::release(shard.lock());
                     return Ok(REPLACED);
                 }
+                cold_path();
                 let guard = Guard::adopt(self, shard, now);
                 return set_fetched_held(guard, db, key, fetch, value);
             }
             lock::release(shard.lock());
         }
+        cold_path();
         self.set_other(db, (key.bytes, key.hash), value, now)
     }
 
@@ -135,12 +139,16 @@ impl Session {
     ) -> bool {
         // FLUSHDB may have emptied the shard since, or a split have changed the entry.
         if !way.holds(shard) || self.is_change_awaited() {
+            cold_path();
             return false;
         }
         let (segment, home, tag) = (way.segment, way.home, tag_of(key.hash));
         let (version, at_home) = segment.line(home).matches(tag);
         // The item is written while its line is on its way.
-        let Some(written) = self.write_alike(view, head, key.bytes, value) else { return false };
+        let Some(written) = self.write_alike(view, head, key.bytes, value) else {
+            cold_path();
+            return false;
+        };
         // Which of its two lines has the key, nobody can foresee: without a branch, a wrong guess does
         // not throw away what has been begun of the next SET.
         let stash = stash_line(stash_of(version));
@@ -153,6 +161,7 @@ impl Session {
         let slot = matches.trailing_zeros() as usize;
         let old = line.reference(slot);
         if !is_alike(view, old, head, key.bytes) {
+            cold_path();
             return false;
         }
         self.exchange(view, shard, (line, slot), old, written);
@@ -173,9 +182,13 @@ impl Session {
         debug_assert!(!fetch.has_candidate() || fetch.hash() == key.hash, "another key's fetch");
         let Some((line, slot, old)) = view.slot_fetched(fetch) else { return false };
         if self.is_change_awaited() || !is_alike(view, old, head, key.bytes) {
+            cold_path();
             return false;
         }
-        let Some(written) = self.write_alike(view, head, key.bytes, value) else { return false };
+        let Some(written) = self.write_alike(view, head, key.bytes, value) else {
+            cold_path();
+            return false;
+        };
         self.exchange(view, shard, (line, slot), old, written);
         true
     }

@@ -10,7 +10,7 @@
 
 use super::{Guard, Held, Spot, Target};
 use crate::arena::Ref;
-use crate::index::batch::Fetch;
+use crate::index::fetch::Fetch;
 use crate::item::{KEY_ROOM_VALUE_MIN, PlainHead, write_plain_item};
 use crate::journal::Entry;
 use crate::lease::LEASED_BYTES_MIN;
@@ -180,7 +180,7 @@ mod tests {
         let (stale, mut places) = (fetch(), Vec::new());
         for value in [&b"two"[..], b"six", b"ten"] {
             let fetch = fetch();
-            places.push(fetch.item_at);
+            places.push(fetch.item_at());
             let mut guard = session.write_fetched(Db(0), &key, &fetch, 1);
             let stored = guard.put_over_fetched(Db(0), &key, &fetch, &put(value));
             assert_eq!(stored, Some(Ok(Stored { replaced: true, unique: 0 })));

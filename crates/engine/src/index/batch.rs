@@ -13,12 +13,15 @@
 //! Pass 3 is in `candidate.rs`, for readers and for writers.
 
 use crate::index::bucket::{Line, LineTags, tag_of};
+use crate::index::fetch::Fetch;
 use crate::index::read::View;
 use crate::index::segment::{STASH_LINES, Segment, stash_line};
+use crate::index::trail::granules;
 use crate::index::typical::TypicalBytes;
 use crate::item::Item;
 use crate::lease::LEASED_BYTES_MIN;
 use crate::sync::atomics::Ordering::Relaxed;
+use std::hint::cold_path;
 
 /// Keys of a batch: enough for memory to be the limit, few enough for what is fetched to stay.
 pub(crate) const BATCH_KEYS: usize = 32;
@@ -27,74 +30,16 @@ pub(crate) const BATCH_KEYS: usize = 32;
 /// that is found, and only those that the processor has in its window at the same time are looked
 /// up together. All of a batch at once would hold up too much when caches are near (decision 126).
 pub(crate) const TOGETHER: usize = 16;
-/// How many keys before its turn a key's item is asked for once more.
-const NEAR_KEYS: usize = 4;
 /// Longer items are not read on the short way: their lengths want a look before they are copied.
 pub(super) const PLAIN_BYTES_MAX: usize = 2048;
 // Who reads on the short way need not ask whether a value is to be leased.
 const _: () = assert!(cfg!(shuttle) || PLAIN_BYTES_MAX < LEASED_BYTES_MIN);
 
-/// A key whose memory is on its way into the cache, and what was seen so far. Places are offsets
-/// in the arena; whoever uses one later checks it like any other.
-#[derive(Clone, Copy, Debug)]
-pub struct Fetch {
-    pub(super) hash: u64,
-    pub(super) several: u64,
-    pub(super) directory: u64,
-    pub(super) shard_at: usize,
-    pub(super) entry_at: usize,
-    pub(super) home_at: usize,
-    /// The line with the candidate: the home line, or its stash line.
-    pub(super) line_at: usize,
-    /// Where the candidate is; 0 = there is none.
-    pub(crate) item_at: usize,
-    pub(super) root: u32,
-    pub(super) segment: u32,
-    pub(super) home_version: u32,
-    pub(super) line_version: u32,
-    pub(super) slot: u32,
-}
-
-impl Fetch {
-    /// Nothing was fetched: whoever reads with it goes the long way.
-    pub const NONE: Fetch = Fetch {
-        hash: 0,
-        several: 0,
-        directory: 0,
-        shard_at: 0,
-        entry_at: 0,
-        home_at: 0,
-        line_at: 0,
-        item_at: 0,
-        root: 0,
-        segment: 0,
-        home_version: 0,
-        line_version: 0,
-        slot: 0,
-    };
-
-    pub(crate) fn has_candidate(&self) -> bool {
-        self.item_at != 0
-    }
-
-    /// Pass 2b has something to do.
-    #[inline(always)]
-    fn is_stashed(&self) -> bool {
-        self.item_at == 0 && self.line_at != 0
-    }
-
-    /// The hash that the key was fetched by.
-    #[inline(always)]
-    pub fn hash(&self) -> u64 {
-        self.hash
-    }
-}
-
 impl<'a> View<'a> {
     /// The beginning of pass 1, which looks at no memory. [`View::find_lines`] does the rest, for many keys.
     #[inline(always)]
     pub fn fetch_line(&self, root: u32, hash: u64) -> Fetch {
-        Fetch { hash, root, shard_at: self.shard_of(root, hash).at, ..Fetch::NONE }
+        Fetch { hash, root, shard: granules(self.shard_of(root, hash).at), ..Fetch::NONE }
     }
 
     /// Passes 2 to 2c, for all keys of a batch.
@@ -117,13 +62,13 @@ impl<'a> View<'a> {
                 stashed += usize::from(self.look_at_home(fetch));
             }
             for fetch in &*some {
-                self.ask_for_item(fetch.item_at, bytes);
+                self.ask_for_item(fetch.item_at(), bytes);
             }
         }
         if stashed > 0 {
             for fetch in fetches.iter_mut().filter(|fetch| fetch.is_stashed()) {
                 self.look_at_stash(fetch);
-                self.ask_for_item(fetch.item_at, bytes);
+                self.ask_for_item(fetch.item_at(), bytes);
             }
         }
     }
@@ -132,16 +77,17 @@ impl<'a> View<'a> {
     /// its way.
     #[inline(always)]
     pub(super) fn look_at_home(&self, fetch: &mut Fetch) -> bool {
-        if fetch.home_at == 0 {
+        if fetch.home == 0 {
+            cold_path();
             if !fetch.is_under_way() {
                 return false;
             }
             self.step_on(fetch);
-            if fetch.home_at == 0 {
+            if fetch.home == 0 {
                 return false;
             }
         }
-        let home = Line { words: self.words, at: fetch.home_at };
+        let home = Line { words: self.words, at: fetch.home_at() };
         let tags = home.load();
         fetch.home_version = tags.version();
         if self.candidate(fetch, home, tags) {
@@ -153,7 +99,7 @@ impl<'a> View<'a> {
         }
         let segment = Segment { words: self.words, at: fetch.segment as usize * 8 };
         let line = segment.line(stash_line(stash));
-        fetch.line_at = line.at;
+        fetch.line = granules(line.at);
         line.prefetch();
         true
     }
@@ -161,7 +107,7 @@ impl<'a> View<'a> {
     /// Pass 2b.
     #[inline(always)]
     pub(super) fn look_at_stash(&self, fetch: &mut Fetch) {
-        let line = Line { words: self.words, at: fetch.line_at };
+        let line = Line { words: self.words, at: fetch.line_at() };
         self.candidate(fetch, line, line.load());
     }
 
@@ -173,7 +119,7 @@ impl<'a> View<'a> {
         }
         let (mut items, mut sum, mut longest) = (0, 0, 0);
         for fetch in fetches {
-            if let Some(bytes) = self.fetch_rest(fetch.item_at, typical.get()) {
+            if let Some(bytes) = self.fetch_rest(fetch.item_at(), typical.get()) {
                 items += 1;
                 sum += bytes;
                 longest = longest.max(bytes);
@@ -201,17 +147,17 @@ impl<'a> View<'a> {
 
     /// The first word of the item, whatever there is by now; 0: there is none.
     pub fn load_head(&self, fetch: &Fetch) -> u64 {
-        let is_there = fetch.item_at != 0 && self.words.may_load(fetch.item_at, 8);
+        let is_there = fetch.item != 0 && self.words.may_load(fetch.item_at(), 8);
         // Relaxed: for the cache's sake only.
-        if is_there { self.words.u64_at(fetch.item_at).load(Relaxed) } else { 0 }
+        if is_there { self.words.u64_at(fetch.item_at()).load(Relaxed) } else { 0 }
     }
 
     /// What the passes have asked for, once more: it may have left the cache meanwhile.
     pub fn fetch_again(&self, fetch: &Fetch) {
-        if fetch.home_at == 0 {
+        if fetch.home == 0 {
             return;
         }
-        let places = [fetch.shard_at, fetch.entry_at, fetch.home_at, fetch.item_at];
+        let places = [fetch.shard_at(), fetch.entry_at, fetch.home_at(), fetch.item_at()];
         places.into_iter().for_each(|at| self.words.prefetch(at));
     }
 
@@ -222,27 +168,32 @@ impl<'a> View<'a> {
             return false;
         }
         let slot = matches.trailing_zeros();
-        fetch.line_at = line.at;
+        fetch.line = granules(line.at);
         fetch.line_version = tags.version();
         fetch.slot = slot;
-        fetch.item_at = line.reference(slot as usize) as usize * 8;
+        fetch.item = line.reference(slot as usize);
+        let others = matches & (matches - 1);
+        if others != 0 {
+            cold_path();
+            self.ask_for_others(line, others);
+        }
         true
     }
 
-    /// Beside pass 3, before the read of one of the batch's keys: what pass 2 asked for, once more,
-    /// for the key whose turn comes soon. Of so many lines asked for at once, some are not there
-    /// when they are looked at (decision 122).
-    #[inline(always)]
-    pub fn fetch_near(&self, fetches: &[Fetch], number: usize, typical: &TypicalBytes) {
-        if let Some(fetch) = fetches.get(number + NEAR_KEYS)
-            && fetch.item_at != 0
-        {
-            self.words.prefetch(fetch.item_at);
-            self.prefetch_rest(fetch.item_at, typical.get());
+    /// Other items of this tag, one of which is the key's where the first is not: who finds that out has
+    /// them near.
+    #[inline(never)]
+    fn ask_for_others(&self, line: Line<'a>, others: u32) {
+        let mut others = others;
+        while others != 0 {
+            let at = line.reference(others.trailing_zeros() as usize) as usize * 8;
+            self.words.prefetch(at);
+            self.words.prefetch(at + 64);
+            others &= others - 1;
         }
     }
 
-    /// Pass 2, for an item of `bytes`: into the second cache, from where `fetch_near` brings most of them in time. Of 64
+    /// Pass 2, for an item of `bytes`: into the second cache, from where `near.rs` brings most of them in time. Of 64
     /// items at once the first cache would keep little (decision 183).
     #[inline(always)]
     fn ask_for_item(&self, item_at: usize, bytes: usize) {
@@ -259,7 +210,7 @@ impl<'a> View<'a> {
 
 /// A place in each line of an item of `bytes` but the one in which it begins.
 #[inline(always)]
-fn lines_behind_first(item_at: usize, bytes: usize, ask: impl Fn(usize)) {
+pub(super) fn lines_behind_first(item_at: usize, bytes: usize, ask: impl Fn(usize)) {
     if bytes <= 128 {
         if bytes > 64 {
             ask(item_at + 64);

@@ -192,6 +192,15 @@ impl<'a> Line<'a> {
         self.load().matches(tag)
     }
 
+    /// Whether the slot's tag is `tag`.
+    #[inline(always)]
+    pub fn has_tag(&self, slot: usize, tag: u8) -> bool {
+        let byte = 4 + slot;
+        // Acquire as in `load`.
+        let word = self.words.u64_in(self.at, byte & 8).load(Acquire);
+        (word >> (8 * (byte & 7))) as u8 == tag
+    }
+
     #[inline(always)]
     pub fn prefetch(&self) {
         self.words.prefetch(self.at);
@@ -350,6 +359,8 @@ impl<'a> Line<'a> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::engine::{Engine, EngineOptions};
+    use crate::index::segment::SEGMENT_BYTES;
 
     #[test]
     fn matching_finds_the_slots_with_the_tag_and_no_others() {
@@ -373,5 +384,24 @@ mod tests {
         }
         assert_eq!(line.first_empty(), Some(2));
         assert_eq!(line.used(), 8);
+    }
+
+    #[test]
+    fn a_slots_tag_is_told_by_its_own_byte() {
+        let options = EngineOptions { shards: 16, ..EngineOptions::default() };
+        let engine = Engine::create(options).unwrap();
+        let session = engine.session().unwrap();
+        let at = session.take_index(SEGMENT_BYTES).unwrap() as usize * 8;
+        let line = Line { words: engine.mem(), at };
+        line.reset(u32::MAX);
+        for slot in 0..SLOTS {
+            line.fill(slot, 0xa0 + slot as u8, 0xff, 1);
+        }
+        for slot in 0..SLOTS {
+            for tag in 0..=255 {
+                let is_its_own = tag == 0xa0 + slot as u8;
+                assert_eq!(line.has_tag(slot, tag), is_its_own, "slot {slot} tag {tag}");
+            }
+        }
     }
 }

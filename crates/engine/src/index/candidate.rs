@@ -11,9 +11,10 @@
 //! memory is near. A writer has the lock and asks first.
 
 use crate::guard::Target;
-use crate::index::batch::{Fetch, PLAIN_BYTES_MAX};
+use crate::index::batch::PLAIN_BYTES_MAX;
 use crate::index::bucket::{LINE_BYTES, Line, tag_of};
 use crate::index::directory::DirectoryWord;
+use crate::index::fetch::Fetch;
 use crate::index::read::{View, step};
 use crate::index::segment::Segment;
 use crate::index::shard::Shard;
@@ -21,6 +22,7 @@ use crate::item::Item;
 use crate::sync::atomics::Ordering::{Acquire, Relaxed};
 use crate::sync::atomics::fence;
 use crate::verbs::Db;
+use std::hint::cold_path;
 
 /// A plain item that pass 3 has met, and its byte in the index.
 #[derive(Clone, Copy)]
@@ -34,19 +36,19 @@ impl<'a> View<'a> {
     /// is so for the compiler as well, in all that is done with the item.
     #[inline(always)]
     pub fn plain_candidate(&self, fetch: &Fetch) -> Option<Item<'a>> {
-        if fetch.item_at == 0 {
+        if fetch.item == 0 {
             return None;
         }
-        Item::plain_at(self.words, fetch.item_at)
+        Item::plain_at(self.words, fetch.item_at())
     }
 
     /// The same for a string of bytes in any other form, of two thousand at most.
     #[inline(always)]
     pub fn wide_candidate(&self, fetch: &Fetch) -> Option<Item<'a>> {
-        if fetch.item_at == 0 {
+        if fetch.item == 0 {
             return None;
         }
-        let item = Item::at(self.words, fetch.item_at)?;
+        let item = Item::at(self.words, fetch.item_at())?;
         let is_bytes = item.head.is_string() && !item.head.is_int();
         (is_bytes && item.head.size() <= PLAIN_BYTES_MAX).then_some(item)
     }
@@ -63,11 +65,12 @@ impl<'a> View<'a> {
         visit: impl FnOnce(&Candidate<'a>) -> R,
     ) -> Option<R> {
         if !item.has_key(key) {
+            cold_path();
             return None;
         }
-        let line = Line { words: self.words, at: fetch.line_at };
-        let home = Line { words: self.words, at: fetch.home_at };
-        let shard = Shard { words: self.words, at: fetch.shard_at };
+        let line = Line { words: self.words, at: fetch.line_at() };
+        let home = Line { words: self.words, at: fetch.home_at() };
+        let shard = Shard { words: self.words, at: fetch.shard_at() };
         let result = visit(&Candidate { item, meta: line.meta(fetch.slot as usize) });
         // As in `View::holds`: the loads of the item come before the loads below.
         fence(Acquire);
@@ -81,7 +84,11 @@ impl<'a> View<'a> {
             && step!(Directory, directory())
             && step!(Root, self.root_of(db) == fetch.root)
             && step!(Several, shard.several() == fetch.several);
-        holds.then_some(result)
+        if !holds {
+            cold_path();
+            return None;
+        }
+        Some(result)
     }
 
     /// Whether the slot shows the candidate to everybody. A writer publishes with one store and bumps the version
@@ -89,9 +96,8 @@ impl<'a> View<'a> {
     /// is none. So this is asked before the versions.
     #[inline(always)]
     fn is_shown(&self, line: Line<'_>, fetch: &Fetch) -> bool {
-        let (_, matches) = line.matches(tag_of(fetch.hash));
-        matches >> fetch.slot & 1 != 0
-            && line.reference(fetch.slot as usize) as usize * 8 == fetch.item_at
+        let slot = fetch.slot as usize;
+        line.has_tag(slot, tag_of(fetch.hash)) && line.reference(slot) == fetch.item
     }
 
     // ---- for a writer ----
@@ -99,8 +105,7 @@ impl<'a> View<'a> {
     /// The shard of a key that was fetched, and its database's root then. `None`: the shard was empty.
     #[inline(always)]
     pub fn shard_fetched(&self, fetch: &Fetch) -> Option<(Shard<'a>, u32)> {
-        (fetch.home_at != 0)
-            .then_some((Shard { words: self.words, at: fetch.shard_at }, fetch.root))
+        (fetch.home != 0).then_some((Shard { words: self.words, at: fetch.shard_at() }, fetch.root))
     }
 
     /// Under the lock of the shard at `held`: where the candidate is, with segment, line and slot. `None`:
@@ -114,13 +119,13 @@ impl<'a> View<'a> {
         fetch: &Fetch,
         held: usize,
     ) -> Option<(Target<'a>, Segment<'a>, usize, usize)> {
-        if fetch.shard_at != held {
+        if fetch.shard_at() != held {
             return None;
         }
         let (_, slot, _) = self.slot_fetched(fetch)?;
-        let shard = Shard { words: self.words, at: fetch.shard_at };
+        let shard = Shard { words: self.words, at: fetch.shard_at() };
         let segment = Segment { words: self.words, at: fetch.segment as usize * 8 };
-        let number = (fetch.line_at - segment.at) / LINE_BYTES;
+        let number = (fetch.line_at() - segment.at) / LINE_BYTES;
         let shard_number = self.shard_number(fetch.hash);
         let target = Target { db, root: fetch.root, shard_number, shard };
         Some((target, segment, number, slot))
@@ -130,14 +135,18 @@ impl<'a> View<'a> {
     /// still names its last item, so the tag is asked for too.
     #[inline(always)]
     pub fn slot_fetched(&self, fetch: &Fetch) -> Option<(Line<'a>, usize, u32)> {
-        let shard = Shard { words: self.words, at: fetch.shard_at };
-        let line = Line { words: self.words, at: fetch.line_at };
-        let (slot, item) = (fetch.slot as usize, (fetch.item_at / 8) as u32);
+        let shard = Shard { words: self.words, at: fetch.shard_at() };
+        let line = Line { words: self.words, at: fetch.line_at() };
+        let (slot, item) = (fetch.slot as usize, fetch.item);
         let is_there = item != 0
             && self.is_shown(line, fetch)
             && line.version() == fetch.line_version
             && shard.directory() == DirectoryWord(fetch.directory)
             && self.words.u32_at(fetch.entry_at).load(Relaxed) == fetch.segment;
-        is_there.then_some((line, slot, item))
+        if !is_there {
+            cold_path();
+            return None;
+        }
+        Some((line, slot, item))
     }
 }

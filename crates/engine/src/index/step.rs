@@ -14,11 +14,13 @@
 //! lack before pass 2, and whoever did not get on because four or more other keys came behind it does so in pass 2
 //! (decision 148).
 
-use super::batch::Fetch;
+use super::fetch::Fetch;
 use super::read::View;
 use super::segment::{SEGMENT_BYTES, Segment, home_of};
 use super::shard::Shard;
+use super::trail::granules;
 use crate::sync::atomics::Ordering::Acquire;
+use std::hint::cold_path;
 
 /// How many keys back one may be under way that is given another step: other commands' keys, which are not fetched in
 /// steps, may stand between.
@@ -28,13 +30,13 @@ impl Fetch {
     /// There are steps left to take.
     #[inline(always)]
     pub(super) fn is_under_way(&self) -> bool {
-        self.home_at == 0 && self.shard_at != 0
+        self.home == 0 && self.shard != 0
     }
 
     /// The first of them is.
     #[inline(always)]
     fn lacks_entry(&self) -> bool {
-        self.entry_at == 0 && self.shard_at != 0
+        self.entry_at == 0 && self.shard != 0
     }
 }
 
@@ -51,7 +53,7 @@ impl View<'_> {
         for before in fetches.iter_mut().rev().take(REACH) {
             self.step(before);
         }
-        fetches.push(Fetch { hash, root, shard_at: shard.at, ..Fetch::NONE });
+        fetches.push(Fetch { hash, root, shard: granules(shard.at), ..Fetch::NONE });
     }
 
     /// The steps that keys lack, side by side, each in a short loop: the words that one key's step loads do not wait
@@ -86,7 +88,7 @@ impl View<'_> {
 
     #[inline(always)]
     fn find_entry(&self, fetch: &mut Fetch) {
-        let shard = Shard { words: self.words, at: fetch.shard_at };
+        let shard = Shard { words: self.words, at: fetch.shard_at() };
         fetch.several = shard.several();
         let directory = shard.directory();
         fetch.directory = directory.0;
@@ -94,6 +96,7 @@ impl View<'_> {
         // A shard without segments has no entries: what would be taken for one is the arena's header.
         let is_there = fetch.several & 1 == 0 && !directory.is_empty();
         if !is_there || !self.words.may_load(fetch.entry_at, 4) {
+            cold_path();
             *fetch = Fetch { hash: fetch.hash, ..Fetch::NONE };
         }
         self.words.prefetch(fetch.entry_at);
@@ -109,7 +112,7 @@ impl View<'_> {
             return;
         }
         let home = Segment { words: self.words, at }.line(home_of(fetch.hash));
-        fetch.home_at = home.at;
+        fetch.home = granules(home.at);
         home.prefetch();
     }
 }

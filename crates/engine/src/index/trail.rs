@@ -55,6 +55,12 @@ pub(crate) struct Trail<'a> {
     pub tag: u32,
 }
 
+/// The granules of a place that lies at a multiple of eight, within the arena's reach.
+#[inline(always)]
+pub(super) fn granules(at: usize) -> u32 {
+    (at / 8) as u32
+}
+
 /// The offset of a place.
 #[inline(always)]
 pub(super) fn offset(granules: u32) -> usize {

@@ -27,6 +27,7 @@
 use super::room::{ROOM_ITEM_BYTES_MIN, with_room};
 use crate::limits::{KEY_BYTES_MAX, VALUE_BYTES_MAX};
 use crate::verbs::{Encoding, Kind};
+use std::hint::cold_path;
 
 pub(crate) const FLAG_WIDE: u8 = 1;
 pub(crate) const FLAG_TTL: u8 = 2;
@@ -116,6 +117,7 @@ impl Head {
         const _: () = assert!(Encoding::Bytes as u8 == 0 && Encoding::Raw as u8 == 2);
         const _: () = assert!(Kind::String as u8 == 0);
         if word & 0xffdf != 0 {
+            cold_path();
             return None;
         }
         Some(Head {

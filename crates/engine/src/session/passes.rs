@@ -4,11 +4,13 @@
 use super::Session;
 use crate::arena::Frame;
 use crate::counters::Counter;
-use crate::index::batch::{Fetch, TOGETHER};
+use crate::index::batch::TOGETHER;
 use crate::index::bucket::META_FREQUENCY;
+use crate::index::fetch::Fetch;
+use crate::index::near::Near;
 use crate::item::Item;
 use crate::verbs::*;
-use std::hint::black_box;
+use std::hint::{black_box, cold_path};
 
 impl Session {
     /// First pass of a batch: the key's index line is found and asked for, together with those of the keys
@@ -60,11 +62,11 @@ impl Session {
         self.view().fetch_again(fetch);
     }
 
-    /// While the keys of a batch are read one after the other, before that of this number: asks once more
-    /// for the item of one whose turn comes soon.
+    /// What asks, while the keys of a batch are read one after the other, for the items of those whose turns
+    /// come soon.
     #[inline(always)]
-    pub fn fetch_near(&self, fetches: &[Fetch], number: usize) {
-        self.view().fetch_near(fetches, number, &self.typical_bytes);
+    pub fn near(&self) -> Near<'_> {
+        self.view().near(&self.typical_bytes)
     }
 
     /// The passes between: the lines of all keys are asked for, tags matched, and the items that they
@@ -142,6 +144,7 @@ impl Session {
             false
         };
         if !is_plain {
+            cold_path();
             out.truncate(start);
         }
         is_plain
@@ -166,8 +169,12 @@ impl Session {
             show(&met.item, &found);
             Some(found.frequency < META_FREQUENCY || self.is_first_use_in_second(&found, now))
         });
-        let Some(Some(is_news)) = met else { return false };
+        let Some(Some(is_news)) = met else {
+            cold_path();
+            return false;
+        };
         if is_news {
+            cold_path();
             self.note_use(db, key, now);
         }
         true

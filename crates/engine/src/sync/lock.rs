@@ -13,6 +13,7 @@
 
 use super::atomics::{AtomicU32, Ordering, spin_turn};
 use super::sleep::{SPIN_TURNS, sleep, wake_one};
+use std::hint::cold_path;
 
 const FREE: u32 = 0;
 const HELD: u32 = 1;
@@ -61,6 +62,7 @@ pub fn release(word: &AtomicU32) {
     let before = word.swap(FREE, Ordering::Release);
     debug_assert_ne!(before, FREE, "a lock that nobody held was given back");
     if before == CONTENDED {
+        cold_path();
         wake_one(word);
     }
 }

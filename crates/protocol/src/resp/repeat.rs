@@ -9,6 +9,7 @@
 
 use super::args::{ArgRange, ArgVec, Few, SHORT_ARGS_MAX};
 use super::parse::short_header;
+use std::hint::cold_path;
 
 const HEAD_BYTES_MAX: usize = 16;
 
@@ -48,6 +49,7 @@ impl LastHeader {
     fn read(&mut self, input: &[u8], at: usize) -> Option<(usize, usize)> {
         let bytes = u64::from_le_bytes(*input.get(at..)?.first_chunk()?);
         if bytes & self.mask != self.bytes {
+            cold_path();
             let (len, header) = short_header(input, at)?;
             // Four digits at most: seven bytes.
             let mask = (1 << (8 * header)) - 1;

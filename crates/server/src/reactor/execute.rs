@@ -142,7 +142,7 @@ impl Reactor {
         for entry in run {
             has_end |= entry.ends;
             if let What::Run { .. } = entry.what {
-                stage.session.fetch_near(stage.fetches, entry.key);
+                stage.session.near().fetch(stage.fetches, entry.key);
             }
             match &entry.what {
                 What::End => {}

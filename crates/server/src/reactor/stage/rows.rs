@@ -16,6 +16,7 @@ use crate::statistics::row_trait;
 use dolium_commands::rows::{self, InRows};
 use dolium_engine::{Db, Fetch, Session};
 use dolium_protocol::resp::Few;
+use std::hint::cold_path;
 use std::sync::atomic::Ordering::Relaxed;
 
 /// What answers a request with: the session, what the passes have seen, where and when, the request
@@ -68,20 +69,23 @@ impl Stage<'_> {
         let fetches = &self.fetches[entry.key..][..requests.len()];
         let place = (connection.client.db, self.now);
         let mut is_plain = self.is_plain(connection, command);
+        let near = self.session.near();
         let mut answered = 0;
         for (number, (InRow { start, args }, fetch)) in requests.iter().zip(fetches).enumerate() {
-            self.session.fetch_near(self.fetches, entry.key + number);
+            near.fetch(self.fetches, entry.key + number);
             let may_be_plain = is_plain && !self.is_watched();
             let input = &self.input[*start..];
             let (session, out) = (self.session, &mut *self.out);
             if may_be_plain && answer(Plain { session, fetch, place, args, input, out }) {
                 answered += 1;
                 if self.is_much(connection) {
+                    cold_path();
                     self.send_early(connection);
                     is_plain = self.is_plain(connection, command);
                 }
                 continue;
             }
+            cold_path();
             let range = *start..*start + args.request_len();
             let args = args.view(&self.input[range.clone()]);
             let prepared = command.prepared(fetch.hash());
