@@ -1,4 +1,5 @@
-//! Every capacity of the engine, and how they relate.
+//! The capacities of the engine that its users may meet, and how they relate. What an algorithm bounds for its own
+//! sake stands in its file.
 
 /// Longest key: its length is stored in two bytes.
 pub const KEY_BYTES_MAX: usize = 65_535;

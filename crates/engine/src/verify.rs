@@ -15,10 +15,11 @@
 
 use crate::alloc::{Owned, PageKind};
 use crate::engine::Engine;
-use crate::index::bucket::{META_TTL, SLOTS, tag_of};
+use crate::index::bucket::{META_TTL, SLOTS};
 use crate::index::directory::cells_of;
 use crate::index::segment::{HOME_LINES, LINES, SEGMENT_BYTES, Segment, home_of, stash_line};
 use crate::index::shard::Shard;
+use crate::index::tags::tag_of;
 use crate::item::{Item, KEY_ROOM};
 use crate::limits::{KEY_BYTES_MAX, VALUE_BYTES_MAX};
 use crate::maintenance::SWEEP_EVERY_MS;

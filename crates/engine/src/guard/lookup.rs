@@ -1,9 +1,10 @@
 //! Finding a key under its shard's lock.
 
 use super::{Guard, Held};
-use crate::index::bucket::{Line, tag_of};
+use crate::index::bucket::Line;
 use crate::index::segment::{Segment, home_of, likely_stash, stash_line};
 use crate::index::shard::Shard;
+use crate::index::tags::tag_of;
 use crate::item::Item;
 use crate::verbs::{Db, Event, Found, Key};
 

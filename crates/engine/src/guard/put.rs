@@ -2,8 +2,9 @@
 
 use super::overwrite::{PLAIN_BYTES_MAX, is_plain};
 use super::{Guard, Spot, Target};
-use crate::index::bucket::{META_MAIN, META_TTL, tag_of};
+use crate::index::bucket::{META_MAIN, META_TTL};
 use crate::index::segment::Segment;
+use crate::index::tags::tag_of;
 use crate::item::{Head, ItemParts, write_item};
 use crate::journal::Entry;
 use crate::limits::{KEY_BYTES_MAX, VALUE_BYTES_MAX};

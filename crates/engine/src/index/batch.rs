@@ -12,10 +12,11 @@
 //!
 //! Pass 3 is in `candidate.rs`, for readers and for writers.
 
-use crate::index::bucket::{Line, LineTags, tag_of};
+use crate::index::bucket::Line;
 use crate::index::fetch::Fetch;
 use crate::index::read::View;
 use crate::index::segment::{STASH_LINES, Segment, stash_line};
+use crate::index::tags::{LineTags, tag_of};
 use crate::index::trail::granules;
 use crate::index::typical::TypicalBytes;
 use crate::item::Item;

@@ -8,9 +8,8 @@
 //! ```
 //! tag 0 = empty slot. meta = frequency:2 | main:1 | has a deadline:1 | age:4.
 //!
-//! Each word is always accessed at this one width. Tags and version change under the shard's lock
-//! only. Meta bytes are also bumped by readers, with a compare-and-swap of the whole word, which a
-//! writer's plain store may undo: a lost bump costs nothing.
+//! Each word is always accessed at this one width, and changes under the shard's lock only: a reader whose
+//! use is to be counted tries that lock for it. So a change is a load and a store.
 //!
 //! The counter grows when a slot's item is replaced, removed or changed in place, so that who
 //! sees it unchanged after reading an item has read that item and no other. Filling an empty slot
@@ -18,6 +17,9 @@
 
 use crate::arena::Mem;
 use crate::index::draft::LineDraft;
+#[cfg(all(target_arch = "x86_64", not(any(miri, shuttle, loom))))]
+use crate::index::tags::tags_of;
+use crate::index::tags::{LineTags, STASH_MASK, STASH_SHIFT, VERSION_MASK};
 use crate::sync::atomics::Ordering::{Acquire, Relaxed, Release};
 
 pub(crate) const SLOTS: usize = 10;
@@ -27,134 +29,16 @@ pub(crate) const META_FREQUENCY: u8 = 0b0011;
 pub(crate) const META_MAIN: u8 = 0b0100;
 pub(crate) const META_TTL: u8 = 0b1000;
 /// The bits of an item's meta byte that a write of it sets anew.
-const META_YOUTH: u64 = (META_MAIN | 0xf0) as u64;
+const META_YOUTH: u8 = META_MAIN | 0xf0;
 
-const STASH_SHIFT: u32 = 2;
-const STASH_MASK: u64 = 0xf << STASH_SHIFT;
 const COUNTER_ONE: u64 = 1 << 6;
-const VERSION_MASK: u64 = 0xffff_ffff;
-const TAGS_IN_WORD1: u64 = 0xffff_ffff_ffff;
 
-/// The tag of a hash: its low byte, never 0.
+/// Where a slot's meta byte is: the offset of its word, and how far up in it. Calculated, since no processor can
+/// foresee which of the two words it will be.
 #[inline(always)]
-pub(crate) fn tag_of(hash: u64) -> u8 {
-    let tag = hash as u8;
-    if tag == 0 { 1 } else { tag }
-}
-
-/// The stash line of a line of this version; 0 = none.
-#[inline(always)]
-pub(crate) fn stash_of(version: u32) -> usize {
-    ((u64::from(version) & STASH_MASK) >> STASH_SHIFT) as usize
-}
-
-/// Of a bit for each byte of a line's first two words, those that are of tags: of bytes 4 to 13.
-#[cfg(all(target_arch = "x86_64", not(miri)))]
-#[inline(always)]
-fn tags_of(bytes: u32) -> u32 {
-    bytes >> 4 & ((1 << SLOTS) - 1)
-}
-
-/// The two words of a line that a lookup needs, as loaded.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct LineTags {
-    pub word0: u64,
-    pub word1: u64,
-}
-
-impl LineTags {
-    #[inline(always)]
-    pub fn version(&self) -> u32 {
-        (self.word0 & VERSION_MASK) as u32
-    }
-
-    /// The stash line (1 to 4 within the stash) that takes what does not fit here; 0 = none.
-    #[inline(always)]
-    pub fn stash(&self) -> usize {
-        ((self.word0 & STASH_MASK) >> STASH_SHIFT) as usize
-    }
-
-    /// The tags without versions and meta bytes: equal if and only if no slot was filled or
-    /// emptied in between (given equal versions).
-    #[inline(always)]
-    pub fn tags_only(&self) -> (u64, u64) {
-        (self.word0, self.word1 & TAGS_IN_WORD1)
-    }
-
-    /// A bit for each slot whose tag is `tag`, and for no other: what an emptied slot still names
-    /// must not be followed.
-    #[cfg(all(target_arch = "x86_64", not(miri)))]
-    #[inline(always)]
-    pub fn matches(&self, tag: u8) -> u32 {
-        // SAFETY: it asks for SSE2, which every processor of this architecture has.
-        tags_of(unsafe { equal_bytes(self.word0, self.word1, tag) })
-    }
-
-    /// The same without the processor's help.
-    #[cfg(any(not(target_arch = "x86_64"), miri, test))]
-    pub fn matches_by_words(&self, tag: u8) -> u32 {
-        let low = self.word0 >> 32 | self.word1 << 32;
-        let high = self.word1 >> 32 & 0xffff;
-        let wanted = u64::from(tag) * 0x0101_0101_0101_0101;
-        zero_bytes(low ^ wanted) | (zero_bytes(high ^ wanted) & 3) << 8
-    }
-
-    #[cfg(any(not(target_arch = "x86_64"), miri))]
-    #[inline(always)]
-    pub fn matches(&self, tag: u8) -> u32 {
-        self.matches_by_words(tag)
-    }
-
-    #[inline(always)]
-    pub fn tag(&self, slot: usize) -> u8 {
-        if slot < 4 {
-            (self.word0 >> (32 + 8 * slot)) as u8
-        } else {
-            (self.word1 >> (8 * (slot - 4))) as u8
-        }
-    }
-
-    pub fn first_empty(&self) -> Option<usize> {
-        let empty = self.matches(0);
-        (empty != 0).then(|| empty.trailing_zeros() as usize)
-    }
-
-    pub fn used(&self) -> usize {
-        SLOTS - self.matches(0).count_ones() as usize
-    }
-
-    /// The slots that are filled.
-    #[inline(always)]
-    pub fn used_slots(&self) -> impl Iterator<Item = usize> {
-        let mut used = !self.matches(0) & ((1 << SLOTS) - 1);
-        std::iter::from_fn(move || {
-            let slot = (used != 0).then(|| used.trailing_zeros() as usize);
-            used &= used.wrapping_sub(1);
-            slot
-        })
-    }
-}
-
-/// A bit for each of the sixteen bytes that is `byte`.
-#[cfg(all(target_arch = "x86_64", not(miri)))]
-#[target_feature(enable = "sse2")]
-#[inline]
-fn equal_bytes(word0: u64, word1: u64, byte: u8) -> u32 {
-    use core::arch::x86_64::{_mm_cmpeq_epi8, _mm_movemask_epi8, _mm_set_epi64x, _mm_set1_epi8};
-    let bytes = _mm_set_epi64x(word1 as i64, word0 as i64);
-    _mm_movemask_epi8(_mm_cmpeq_epi8(bytes, _mm_set1_epi8(byte as i8))) as u32
-}
-
-/// A bit for each zero byte (bit i for byte i). Exact: the shorter `(word - 0x01..) & !word & 0x80..`
-/// borrows from the byte above a zero, and then takes a 1 there for a zero too.
-#[cfg(any(not(target_arch = "x86_64"), miri, test))]
-#[inline(always)]
-fn zero_bytes(word: u64) -> u32 {
-    const LOW: u64 = 0x7f7f_7f7f_7f7f_7f7f;
-    // No sum of seven bits carries into the next byte: the high bit says that one of them was set.
-    let high_bits = !(((word & LOW) + LOW) | word | LOW);
-    // Gathers the high bit of each byte into the top byte.
-    ((high_bits >> 7).wrapping_mul(0x0102_0408_1020_4080) >> 56) as u32
+fn meta_place(slot: usize) -> (usize, usize) {
+    let byte = 16 + slot - 10 * (slot >> 3);
+    (byte & !7, 8 * (byte & 7))
 }
 
 /// A line of a segment, by its byte offset in the arena.
@@ -219,11 +103,8 @@ impl<'a> Line<'a> {
 
     #[inline(always)]
     pub fn meta(&self, slot: usize) -> u8 {
-        if slot < 8 {
-            (self.words.u64_in(self.at, 16).load(Relaxed) >> (8 * slot)) as u8
-        } else {
-            (self.words.u64_in(self.at, 8).load(Relaxed) >> (8 * (slot - 2))) as u8
-        }
+        let (at, shift) = meta_place(slot);
+        (self.words.u64_in(self.at, at).load(Relaxed) >> shift) as u8
     }
 
     // ---- under the shard's lock ----
@@ -231,40 +112,35 @@ impl<'a> Line<'a> {
     /// Counts a read.
     #[inline(always)]
     pub fn bump_frequency(&self, slot: usize) {
-        let (at, shift) = if slot < 8 { (16, 8 * slot) } else { (8, 8 * (slot - 2)) };
-        let word = self.words.u64_in(self.at, at);
-        let old = word.load(Relaxed);
-        if (old >> shift) & u64::from(META_FREQUENCY) < u64::from(META_FREQUENCY) {
-            let _ = word.compare_exchange(old, old + (1 << shift), Relaxed, Relaxed);
+        let meta = self.meta(slot);
+        if meta & META_FREQUENCY < META_FREQUENCY {
+            self.set_meta(slot, meta + 1);
         }
     }
 
     /// Makes the item as young as a new one, and one that has proven itself: somebody has written it again.
     #[inline(always)]
     pub fn renew(&self, slot: usize, generation: u64) {
-        let (at, shift) = if slot < 8 { (16, 8 * slot) } else { (8, 8 * (slot - 2)) };
-        let word = self.words.u64_in(self.at, at);
-        let old = word.load(Relaxed);
-        let young = u64::from(META_MAIN | (generation as u8 & 0x0f) << 4);
-        if old >> shift & META_YOUTH != young {
-            let new = old & !(META_YOUTH << shift) | young << shift;
-            // A use that is counted beside this comes first.
-            let _ = word.compare_exchange(old, new, Relaxed, Relaxed);
+        let meta = self.meta(slot);
+        let young = META_MAIN | (generation as u8 & 0x0f) << 4;
+        if meta & META_YOUTH != young {
+            self.set_meta(slot, meta & !META_YOUTH | young);
         }
     }
 
+    #[inline(always)]
     pub fn set_meta(&self, slot: usize, meta: u8) {
-        let (at, shift) = if slot < 8 { (16, 8 * slot) } else { (8, 8 * (slot - 2)) };
+        let (at, shift) = meta_place(slot);
+        self.set_byte(at, shift, meta);
+    }
+
+    /// Release, whichever byte it is: there may be tags in the word, and who sees one in the word that is stored
+    /// here sees what was done before the tag was. Pairs with the Acquire in `load`, `has_tag` and `slots_of`.
+    #[inline(always)]
+    fn set_byte(&self, at: usize, shift: usize, byte: u8) {
         let word = self.words.u64_in(self.at, at);
-        // A reader may bump another meta byte of this word at the same time, hence the loop.
-        let mut old = word.load(Relaxed);
-        loop {
-            let new = old & !(0xff << shift) | u64::from(meta) << shift;
-            match word.compare_exchange(old, new, Relaxed, Relaxed) {
-                Ok(_) => return,
-                Err(now) => old = now,
-            }
-        }
+        let old = word.load(Relaxed);
+        word.store(old & !(0xff << shift) | u64::from(byte) << shift, Release);
     }
 
     pub fn set_reference(&self, slot: usize, reference: u32) {
@@ -291,24 +167,8 @@ impl<'a> Line<'a> {
 
     /// Makes a filled slot visible, or empties one (tag 0, followed by `bump_version`).
     pub fn set_tag(&self, slot: usize, tag: u8) {
-        if slot < 4 {
-            let word = self.words.u64_in(self.at, 0);
-            let shift = 32 + 8 * slot;
-            let old = word.load(Relaxed);
-            word.store(old & !(0xff << shift) | u64::from(tag) << shift, Release);
-            return;
-        }
-        let word = self.words.u64_in(self.at, 8);
-        let shift = 8 * (slot - 4);
-        let mut old = word.load(Relaxed);
-        loop {
-            // Two meta bytes share this word: see `set_meta`.
-            let new = old & !(0xff << shift) | u64::from(tag) << shift;
-            match word.compare_exchange(old, new, Release, Relaxed) {
-                Ok(_) => return,
-                Err(now) => old = now,
-            }
-        }
+        let byte = 4 + slot;
+        self.set_byte(byte & 8, 8 * (byte & 7), tag);
     }
 
     /// Puts an item into an empty slot.
@@ -361,47 +221,65 @@ mod tests {
     use super::*;
     use crate::engine::{Engine, EngineOptions};
     use crate::index::segment::SEGMENT_BYTES;
+    use std::sync::Arc;
 
-    #[test]
-    fn matching_finds_the_slots_with_the_tag_and_no_others() {
-        let tags: [u8; SLOTS] = [7, 1, 0, 7, 6, 255, 128, 0, 7, 6];
-        let mut line = LineTags { word0: 0x1234_5678, word1: 0xabcd << 48 };
-        for (slot, &tag) in tags.iter().enumerate() {
-            if slot < 4 {
-                line.word0 |= u64::from(tag) << (32 + 8 * slot);
-            } else {
-                line.word1 |= u64::from(tag) << (8 * (slot - 4));
-            }
+    /// A line whose slots are all filled: the tag and the meta byte of a slot are these two and its number.
+    fn full_line(engine: &Arc<Engine>, tag: u8, meta: u8) -> Line<'_> {
+        let session = engine.session().unwrap();
+        let at = session.take_index(SEGMENT_BYTES).unwrap() as usize * 8;
+        let line = Line { words: engine.mem(), at };
+        line.reset(u32::MAX);
+        for slot in 0..SLOTS {
+            line.fill(slot, tag + slot as u8, meta + slot as u8, 1);
         }
-        for tag in 1..=255u8 {
-            let found = line.matches(tag);
-            assert_eq!(line.matches_by_words(tag), found, "tag {tag}");
-            for (slot, &t) in tags.iter().enumerate() {
-                assert_eq!(found & 1 << slot != 0, t == tag, "tag {tag} slot {slot}");
-                assert_eq!(line.tag(slot), t);
-            }
-            assert_eq!(found >> SLOTS, 0);
-        }
-        assert_eq!(line.first_empty(), Some(2));
-        assert_eq!(line.used(), 8);
+        line
     }
 
     #[test]
     fn a_slots_tag_is_told_by_its_own_byte() {
         let options = EngineOptions { shards: 16, ..EngineOptions::default() };
         let engine = Engine::create(options).unwrap();
-        let session = engine.session().unwrap();
-        let at = session.take_index(SEGMENT_BYTES).unwrap() as usize * 8;
-        let line = Line { words: engine.mem(), at };
-        line.reset(u32::MAX);
-        for slot in 0..SLOTS {
-            line.fill(slot, 0xa0 + slot as u8, 0xff, 1);
-        }
+        let line = full_line(&engine, 0xa0, 0xf0);
         for slot in 0..SLOTS {
             for tag in 0..=255 {
                 let is_its_own = tag == 0xa0 + slot as u8;
                 assert_eq!(line.has_tag(slot, tag), is_its_own, "slot {slot} tag {tag}");
             }
         }
+    }
+
+    /// Meta bytes lie in two words, beside tags in one of them.
+    #[test]
+    fn bytes_of_a_slot_change_and_no_others() {
+        let options = EngineOptions { shards: 16, ..EngineOptions::default() };
+        let engine = Engine::create(options).unwrap();
+        let line = full_line(&engine, 0x20, 0x40);
+        let mut wanted: Vec<(u8, u8)> = (0..10).map(|slot| (0x20 + slot, 0x40 + slot)).collect();
+        let as_wanted = |wanted: &[(u8, u8)], version: u32| {
+            let tags = line.load();
+            let found: Vec<_> = (0..SLOTS).map(|slot| (tags.tag(slot), line.meta(slot))).collect();
+            assert_eq!((&found[..], tags.version()), (wanted, version));
+        };
+        let version = line.version();
+        for slot in 0..SLOTS {
+            as_wanted(&wanted, version);
+            line.set_meta(slot, 0x81);
+            wanted[slot].1 = 0x81;
+            as_wanted(&wanted, version);
+            for frequency in [0x82, 0x83, 0x83] {
+                line.bump_frequency(slot);
+                wanted[slot].1 = frequency;
+                as_wanted(&wanted, version);
+            }
+            line.renew(slot, 0x1b);
+            wanted[slot].1 = 0xb3 | META_MAIN;
+            as_wanted(&wanted, version);
+            line.set_tag(slot, 0xff);
+            wanted[slot].0 = 0xff;
+        }
+        let before = line.version();
+        line.clear(9);
+        wanted[9].0 = 0;
+        as_wanted(&wanted, before + COUNTER_ONE as u32);
     }
 }

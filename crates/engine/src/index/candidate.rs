@@ -12,12 +12,13 @@
 
 use crate::guard::Target;
 use crate::index::batch::PLAIN_BYTES_MAX;
-use crate::index::bucket::{LINE_BYTES, Line, tag_of};
+use crate::index::bucket::{LINE_BYTES, Line};
 use crate::index::directory::DirectoryWord;
 use crate::index::fetch::Fetch;
 use crate::index::read::{View, step};
 use crate::index::segment::Segment;
 use crate::index::shard::Shard;
+use crate::index::tags::tag_of;
 use crate::item::Item;
 use crate::sync::atomics::Ordering::{Acquire, Relaxed};
 use crate::sync::atomics::fence;

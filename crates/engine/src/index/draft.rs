@@ -1,8 +1,7 @@
 //! A segment that is put together in plain memory, and then written a line at a time.
 //!
-//! In a segment that others see, a slot takes a compare-and-swap for its meta byte and mostly one for its tag,
-//! beside which readers count uses. To what a split makes, or a move, nobody is led before the directory names
-//! it (decision 139).
+//! In a segment that others see, each slot takes its stores, in their order. To what a split makes, or a move, nobody
+//! is led before the directory names it: a line is a few stores of whole words there (decision 139).
 
 use crate::index::bucket::SLOTS;
 use crate::index::segment::{HOME_LINES, LINES, NO_DUE, Segment};

@@ -16,6 +16,7 @@ pub(crate) mod segment;
 pub(crate) mod shard;
 mod split;
 mod step;
+pub(crate) mod tags;
 pub(crate) mod together;
 mod trail;
 pub(crate) mod typical;

@@ -18,11 +18,12 @@
 //! seen afterwards, the line was then what had been read of it (decision 153).
 
 use crate::arena::Mem;
-use crate::index::bucket::{Line, LineTags, tag_of};
+use crate::index::bucket::Line;
 use crate::index::directory::{DirectoryWord, POSITION_BITS};
 use crate::index::segment::{SEGMENT_BYTES, STASH_LINES, Segment};
 use crate::index::segment::{home_of, likely_stash, stash_line};
 use crate::index::shard::{SHARD_BYTES, Shard};
+use crate::index::tags::{LineTags, tag_of};
 use crate::item::Item;
 use crate::sync::atomics::Ordering::Acquire;
 use crate::sync::atomics::{fence, spin_turn};

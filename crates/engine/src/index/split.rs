@@ -15,9 +15,10 @@
 use super::grow::publish;
 use crate::engine::Engine;
 use crate::guard::Target;
-use crate::index::bucket::{SLOTS, tag_of};
+use crate::index::bucket::SLOTS;
 use crate::index::draft::{SegmentDraft, Slot, gather};
 use crate::index::segment::{LINES, SEGMENT_BYTES, Segment, home_of};
+use crate::index::tags::tag_of;
 use crate::item::Item;
 use crate::session::Session;
 use crate::verbs::StoreError;

@@ -16,11 +16,12 @@
 
 use crate::arena::Mem;
 use crate::arena::header::{MAGIC, MAGIC_AT};
-use crate::index::bucket::{LINE_BYTES, Line, SLOTS, stash_of, tag_of};
+use crate::index::bucket::{LINE_BYTES, Line, SLOTS};
 use crate::index::directory::DirectoryWord;
 use crate::index::read::{Contended, View, step};
 use crate::index::segment::{SEGMENT_BYTES, STASH_LINES, home_of, likely_stash, stash_line};
 use crate::index::shard::Shard;
+use crate::index::tags::{stash_of, tag_of};
 use crate::index::typical::TypicalBytes;
 use crate::item::Item;
 use crate::reader::Copied;

@@ -10,10 +10,11 @@
 
 use super::{Cursor, Seen};
 use crate::hash::Hasher;
-use crate::index::bucket::{Line, LineTags};
+use crate::index::bucket::Line;
 use crate::index::read::View;
 use crate::index::segment::{HOME_LINES, SEGMENT_BYTES, STASH_LINES, Segment, home_of, stash_line};
 use crate::index::shard::Shard;
+use crate::index::tags::LineTags;
 use crate::item::Item;
 use crate::sync::atomics::Ordering::Acquire;
 use crate::sync::atomics::fence;

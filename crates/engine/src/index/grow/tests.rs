@@ -2,8 +2,8 @@
 
 use super::*;
 use crate::engine::EngineOptions;
-use crate::index::bucket::stash_of;
 use crate::index::segment::HOME_LINES;
+use crate::index::tags::stash_of;
 use crate::verbs::{Db, Put, Value};
 
 /// Every shard counted from the same number on, and blocks pass from one to another.
