@@ -19,6 +19,9 @@
 //! are; a store that runs on huge pages must be compared with a floor that does too.
 
 mod memory;
+mod translations;
+
+pub use translations::Translations;
 
 use std::hint::black_box;
 use std::time::Instant;
