@@ -1,4 +1,5 @@
-//! Every capacity of the server, and how they relate.
+//! The capacities of the server that its clients may meet, and how they relate. What an algorithm bounds for its own
+//! sake stands in its file.
 
 /// The logical database that Memcached clients see.
 pub const MEMCACHE_DB: dolium_engine::Db = dolium_engine::Db(0);
