@@ -20,7 +20,7 @@ const MOST: u32 = 10;
 const JUDGED_MIN: u64 = 256;
 const JUDGED_ONE_IN: u64 = 8;
 /// A difference of less than one in so many is none.
-const DIFFERENCE_ONE_IN: u64 = 8;
+const DIFFERENCE_ONE_IN: u128 = 8;
 
 /// What the hand met whose time was up, and what of it had been used.
 #[derive(Clone, Copy, Debug, Default)]
@@ -53,14 +53,14 @@ impl Trial {
         let new = add(&self.new, new);
         let proven = add(&self.proven, proven);
         if new.due.min(proven.due) == 0
-            || u64::from(new.due + proven.due) < (items / JUDGED_ONE_IN).max(JUDGED_MIN)
+            || u64::from(new.due) + u64::from(proven.due) < (items / JUDGED_ONE_IN).max(JUDGED_MIN)
         {
             return;
         }
         let now = u32::from(self.generations());
         // Used of due in a generation, both sides multiplied by both counts and both times.
-        let news = u64::from(new.used) * u64::from(proven.due) * u64::from(patience);
-        let provens = u64::from(proven.used) * u64::from(new.due) * u64::from(now);
+        let news = u128::from(new.used) * u128::from(proven.due) * u128::from(patience);
+        let provens = u128::from(proven.used) * u128::from(new.due) * u128::from(now);
         let next = if news + provens == 0 || news > provens + provens / DIFFERENCE_ONE_IN {
             now + 1
         } else if provens > news + news / DIFFERENCE_ONE_IN {
@@ -87,6 +87,18 @@ fn add(words: &[AtomicU32; 2], met: Met) -> Met {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// Where nothing that has proven itself comes due, new ones are counted up to what a count can hold. The sum of both
+    /// counts was as narrow, and began anew with the first proven one.
+    #[test]
+    fn counts_that_have_come_to_their_end_are_judged() {
+        let trial = Trial::default();
+        let all = Met { due: u32::MAX, used: u32::MAX };
+        trial.note(all, Met { due: 0, used: 0 }, 255, 1 << 32);
+        assert_eq!(u32::from(trial.generations()), FIRST);
+        trial.note(all, Met { due: 1, used: 0 }, 255, 1 << 32);
+        assert_eq!(u32::from(trial.generations()), FIRST + 1);
+    }
 
     #[test]
     fn the_trial_is_long_where_new_items_are_used_and_short_where_they_are_not() {

@@ -208,7 +208,9 @@ impl Engine {
                 if item.head.has_ttl() {
                     ttl_items += 1;
                     let due = segment.next_due();
-                    if item.deadline() + SWEEP_EVERY_MS < due || due < shard.next_due() {
+                    if item.deadline().saturating_add(SWEEP_EVERY_MS) < due
+                        || due < shard.next_due()
+                    {
                         return Err(format!("X5 {place}: it is due before anybody looks"));
                     }
                 }

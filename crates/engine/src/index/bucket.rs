@@ -280,6 +280,6 @@ mod tests {
         let before = line.version();
         line.clear(9);
         wanted[9].0 = 0;
-        as_wanted(&wanted, before + COUNTER_ONE as u32);
+        as_wanted(&wanted, before.wrapping_add(COUNTER_ONE as u32));
     }
 }
