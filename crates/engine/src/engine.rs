@@ -1,5 +1,6 @@
 //! The engine: one arena, its index, its journal, and what the server's process keeps beside it.
 
+mod changes;
 mod options;
 mod roots;
 
@@ -17,7 +18,7 @@ use crate::graveyard::Buried;
 use crate::hash::Hasher;
 use crate::incoming::Expected;
 use crate::index::read::View;
-use crate::journal::{ChangeReader, Delivery, Journal, Ring, Wants};
+use crate::journal::{Journal, Ring};
 use crate::large::Order;
 use crate::lease::Leases;
 use crate::limits::DATABASES_MAX;
@@ -56,8 +57,8 @@ pub struct Engine {
     sequence_floor: AtomicU64,
     /// How many segments there have been.
     segments: AtomicU32,
-    journal_committing: Mutex<()>,
-    journal_committed: AtomicU32,
+    /// Whether the ring has its memory.
+    journal_committed: Mutex<bool>,
     journal: Journal,
     watches: Watches,
     cuts: CutState,
@@ -117,8 +118,7 @@ impl Engine {
             sequence_floor: AtomicU64::new(0),
             segments: AtomicU32::new(0),
             opening: AtomicU32::new(0),
-            journal_committing: Mutex::default(),
-            journal_committed: AtomicU32::new(0),
+            journal_committed: Mutex::default(),
             journal: Journal::new(ring),
             watches: Watches::default(),
             cuts: CutState::default(),
@@ -224,38 +224,6 @@ impl Engine {
     /// A read-only descriptor of the arena for a process that attaches.
     pub fn attach_fd(&self) -> std::io::Result<std::os::fd::OwnedFd> {
         self.arena().read_only_fd()
-    }
-
-    /// A reader of all changes from now on, with values. While one exists, changes are journalled.
-    /// Locks everything for a moment if it is lossless. `Full`: no memory for the ring.
-    pub fn changes(self: &Arc<Engine>, delivery: Delivery) -> Result<ChangeReader, StoreError> {
-        self.read_changes(delivery, Wants::Values)
-    }
-
-    /// As `changes`, of names only: values are empty, and so are patches. Unless another reader wants
-    /// them they do not come into the journal either, which holds many more changes then.
-    pub fn names_of_changes(
-        self: &Arc<Engine>,
-        delivery: Delivery,
-    ) -> Result<ChangeReader, StoreError> {
-        self.read_changes(delivery, Wants::Names)
-    }
-
-    fn read_changes(
-        self: &Arc<Engine>,
-        delivery: Delivery,
-        wants: Wants,
-    ) -> Result<ChangeReader, StoreError> {
-        {
-            let _committing = self.journal_committing.lock().expect("no holder panics");
-            if self.journal_committed.load(Relaxed) == 0 {
-                if !self.arena().commit_journal() {
-                    return Err(StoreError::Full);
-                }
-                self.journal_committed.store(1, Relaxed);
-            }
-        }
-        Ok(ChangeReader::new(self.clone(), delivery, wants))
     }
 
     // ---- for the rest of the engine ----

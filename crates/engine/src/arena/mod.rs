@@ -296,9 +296,19 @@ impl Arena {
         self.commit_fixed(start, bytes.next_multiple_of(SYSTEM_PAGE))
     }
 
-    /// Commits the journal's ring. To be called once.
+    /// Commits the journal's ring, which is not.
     pub fn commit_journal(&self) -> bool {
         self.commit_fixed(self.layout().journal_at, self.layout().journal_bytes)
+    }
+
+    /// Gives the memory of the journal's ring back, which is committed. False: the system refused.
+    pub fn give_back_journal(&self) -> bool {
+        let (at, len) = (self.layout().journal_at, self.layout().journal_bytes);
+        let is_released = self.release(at, len).is_ok();
+        if is_released {
+            self.discharge(len);
+        }
+        is_released
     }
 
     /// Gives the memory of a range back to the system.

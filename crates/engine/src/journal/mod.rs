@@ -178,6 +178,15 @@ impl Journal {
         Some(progress)
     }
 
+    /// Counts a reader that is about to come, so that the ring keeps its memory for it.
+    pub(super) fn hold(&self) {
+        self.readers.fetch_add(1, Relaxed);
+    }
+
+    pub(super) fn let_go(&self) {
+        self.readers.fetch_sub(1, Relaxed);
+    }
+
     fn unregister(&self, wants: Wants, progress: Option<&Arc<AtomicU64>>) {
         if let Some(progress) = progress {
             let mut readers = self.lossless.lock().expect("no holder panics");

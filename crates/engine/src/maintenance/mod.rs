@@ -1,4 +1,5 @@
-//! Work that nobody asked for but everybody needs, in small pieces.
+//! Work that nobody asked for but everybody needs, in small pieces: expiry, eviction and memory ahead of need,
+//! compaction. Writers would have to do it themselves otherwise, while their clients wait.
 
 mod compaction;
 mod elders;
@@ -61,6 +62,7 @@ impl Session {
         let mut work = Work::default();
         // First what a writer would otherwise have to do itself.
         let growing = self.commit_ahead(&mut work, &go_on);
+        self.engine().give_back_journal();
         let mut expired = self.expire(now, &expiry_goes_on);
         let mut reclaimed = Reclaimed::Done;
         while go_on() {
@@ -126,12 +128,14 @@ impl Session {
             return;
         }
         // Among large items one that goes without need is missed, and whoever stores one makes room
-        // for exactly that.
-        if self.is_mostly_large() {
-            return;
-        }
+        // for exactly that. Only what a lowered limit asks for goes now.
+        let is_mostly_large = self.is_mostly_large();
+        let is_short = || match is_mostly_large {
+            true => self.is_above_limit(),
+            false => !self.has_room(0),
+        };
         let mut rounds = 0;
-        while go_on() && !self.has_room(0) {
+        while go_on() && is_short() {
             rounds += 1;
             if rounds == ROUNDS_BEFORE_A_CALL {
                 self.call_in_blocks();
@@ -227,6 +231,32 @@ mod tests {
 
     const DB: Db = Db(0);
     const NOW: Millis = 1;
+
+    /// A limit that was lowered had no effect on large values until somebody stored another one: those who store make
+    /// room for themselves.
+    #[test]
+    fn a_lowered_limit_is_kept_though_nobody_stores() {
+        let options = EngineOptions { policy: Policy::AllKeysLru, ..EngineOptions::default() };
+        let engine = Engine::create(options).expect("an arena");
+        let session = engine.session().expect("a slot");
+        for number in 0..64 {
+            let name = format!("key {number}");
+            let key = engine.key(name.as_bytes());
+            let put = Put::plain(Value::Bytes(&[7; 1 << 20]));
+            session.write(DB, &key, NOW).put(DB, &key, &put).expect("memory");
+        }
+        const LIMIT: u64 = 20 << 20;
+        assert!(engine.memory().committed > 64 << 20);
+        engine.set_max_memory(LIMIT);
+        let turns = (0..1_000).find(|_| {
+            session.maintain(NOW, 1_000, &|| 0);
+            engine.memory().committed <= LIMIT
+        });
+        assert!(turns.is_some(), "{} are committed", engine.memory().committed);
+        assert!(engine.item_count() >= 12, "{} items are left", engine.item_count());
+        session.maintain(NOW, 1_000, &|| 0);
+        engine.verify_at_rest().expect("sound");
+    }
 
     /// Four blocks of 26 KiB leave nearly a fifth of their page over. That counted as waste: a store of
     /// such items was compacted for ever, though none of its blocks was free.

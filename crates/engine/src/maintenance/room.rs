@@ -179,6 +179,7 @@ impl Session {
         debug_assert!(!self.in_transaction(), "who waits here holds no lock");
         let engine = self.engine();
         let arena = engine.arena();
+        engine.give_back_journal();
         if self.holds_received(bytes) && !self.is_above_limit() {
             return Ok(());
         }
