@@ -1,8 +1,8 @@
 //! The one door for change: locks, versions, the running cut, the journal, the watchers.
 //!
 //! A guard holds the locks of its shards from the moment it is taken until it is dropped. Every
-//! mutation of any key by anybody goes through its verbs, and each of them does the same five
-//! things in this order: (1) builds what is new where nobody sees it, (2) hands the line that it
+//! mutation of any key by anybody goes through its verbs, but a SET over a value of the same lengths,
+//! which takes the same steps without one (`alike.rs`). Each does the same five things in this order: (1) builds what is new where nobody sees it, (2) hands the line that it
 //! is about to change to the running cut, if that does not have it yet, (3) publishes with one
 //! store and a version bump, (4) puts the effect into the journal, (5) raises the flags of those
 //! who watch the key. Persistence, replication, notifications and WATCH read here and nowhere else.
@@ -20,6 +20,7 @@ mod patch;
 mod put;
 mod remove;
 mod rewrite;
+mod several;
 mod uniques;
 mod whole;
 
@@ -31,7 +32,7 @@ use crate::verbs::{Db, Key, Millis, StoreError};
 
 pub(crate) use lookup::{Spot, Target};
 
-/// The shards of one command's keys, locked. Every change goes through one of these.
+/// The shards of one command's keys, locked. Changes go through one of these.
 #[derive(Debug)]
 pub struct Guard<'s> {
     pub(crate) session: &'s Session,

@@ -1,4 +1,5 @@
-//! Storing a value.
+//! Storing a value with all that may come with it: a condition of time, flags, a CAS unique. The shorter ways of plain
+//! values are in `overwrite.rs` and `alike.rs`.
 
 use super::overwrite::{PLAIN_BYTES_MAX, is_plain};
 use super::{Guard, Spot, Target};
@@ -24,7 +25,7 @@ impl<'s> Guard<'s> {
     pub fn put(&mut self, db: Db, key: &Key<'_>, put: &Put<'_>) -> Result<Stored, StoreError> {
         match self.put_over(db, key, put) {
             Some(outcome) => outcome,
-            None => self.put_any(db, key, put, 0),
+            None => self.put_any(db, key, put, 0, None),
         }
     }
 
@@ -50,7 +51,7 @@ impl<'s> Guard<'s> {
         put: &Put<'_>,
         unique: u64,
     ) -> Result<Stored, StoreError> {
-        self.put_any(db, key, &Put { unique: unique != 0, ..*put }, unique)
+        self.put_any(db, key, &Put { unique: unique != 0, ..*put }, unique, None)
     }
 
     /// The short way of a plain SET over a plain item: nothing but bytes to take along, and one
@@ -75,14 +76,16 @@ impl<'s> Guard<'s> {
         Some(self.overwrite(db, &target, &spot, key, value, put.event))
     }
 
-    /// `kept`: the unique of an item that is put back, else 0.
+    /// `kept`: the unique of an item that is put back, else 0. `given`: a block that was taken for it, which is its own
+    /// from here on, whatever comes of it.
     #[inline(never)]
-    fn put_any(
+    pub(super) fn put_any(
         &mut self,
         db: Db,
         key: &Key<'_>,
         put: &Put<'_>,
         kept: u64,
+        given: Option<u32>,
     ) -> Result<Stored, StoreError> {
         let target = self.target(db, key.hash);
         let spot = self.live(&target, key);
@@ -90,6 +93,9 @@ impl<'s> Guard<'s> {
         if let Some(spot) = &spot
             && self.put_int_in_place(&target, key, put, &plan, spot)
         {
+            if let Some(block) = given {
+                self.session.give_item(block, plan.head.size());
+            }
             return Ok(Stored { replaced: true, unique: 0 });
         }
         let unique = match kept {
@@ -98,8 +104,11 @@ impl<'s> Guard<'s> {
         };
         let bytes = plan.head.size();
         // A value that was received where it shall lie stays there.
-        let received = self.session.take_received(&plan.head, plan.value[0]);
-        let reference = match received {
+        let received = match given {
+            None => self.session.take_received(&plan.head, plan.value[0]),
+            Some(_) => None,
+        };
+        let reference = match received.or(given) {
             Some(reference) => reference,
             None => self.take_item(bytes)?,
         };
@@ -140,6 +149,12 @@ impl<'s> Guard<'s> {
             },
         );
         Ok(Stored { replaced: spot.is_some(), unique })
+    }
+
+    /// Bytes of the item that a `put` that takes nothing of the old one along will make.
+    pub(super) fn planned_bytes(key: &[u8], put: &Put<'_>) -> Result<usize, StoreError> {
+        debug_assert!(put.deadline != Deadline::Keep && put.flags != Flags::Keep);
+        plan(key, put, None).map(|plan| plan.head.size())
     }
 
     /// An integer that stays one, with nothing else about the item changed, is one word.

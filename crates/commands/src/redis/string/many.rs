@@ -5,11 +5,11 @@ use crate::redis::error::CommandError;
 use crate::redis::number::value;
 use crate::redis::room::Room;
 use crate::redis::row::{Call, Outcome};
-use dolium_engine::{Event, Guard, Key, Put};
+use dolium_engine::{Guard, Key, Put};
 
 pub fn mset(ctx: &mut Context<'_>, call: &Call<'_>) -> Outcome {
     let (keys, mut guard) = lock_all(ctx, call)?;
-    put_all(ctx, call, &keys, &mut guard)?;
+    put_all(ctx, call, keys, &mut guard)?;
     drop(guard);
     ctx.reply().ok();
     Ok(())
@@ -18,12 +18,8 @@ pub fn mset(ctx: &mut Context<'_>, call: &Call<'_>) -> Outcome {
 pub fn msetnx(ctx: &mut Context<'_>, call: &Call<'_>) -> Outcome {
     let (keys, mut guard) = lock_all(ctx, call)?;
     let free = keys.iter().all(|key| guard.find(ctx.client.db, key).is_none());
-    if free && let Err(error) = put_all(ctx, call, &keys, &mut guard) {
-        // Then none of them: by those that are there it would fail for ever.
-        for key in &keys {
-            guard.remove(ctx.client.db, key, Event::Del);
-        }
-        return Err(error);
+    if free {
+        put_all(ctx, call, keys, &mut guard)?;
     }
     drop(guard);
     ctx.reply().int(i64::from(free));
@@ -51,9 +47,14 @@ fn lock_all<'s, 'k>(
     Ok((keys, ctx.session.write_many(&places, ctx.now)))
 }
 
-fn put_all(ctx: &Context<'_>, call: &Call<'_>, keys: &[Key<'_>], guard: &mut Guard<'_>) -> Outcome {
-    for (i, key) in keys.iter().enumerate() {
-        guard.put(ctx.client.db, key, &Put::plain(value(call.args.arg(2 + 2 * i))))?;
-    }
+fn put_all(
+    ctx: &Context<'_>,
+    call: &Call<'_>,
+    keys: Vec<Key<'_>>,
+    guard: &mut Guard<'_>,
+) -> Outcome {
+    let values = (2..call.args.len()).step_by(2).map(|at| Put::plain(value(call.args.arg(at))));
+    let puts: Vec<_> = keys.into_iter().zip(values).collect();
+    guard.put_several(ctx.client.db, &puts)?;
     Ok(())
 }
