@@ -139,11 +139,12 @@ impl<'a> View<'a> {
         let shard = Shard { words: self.words, at: fetch.shard_at() };
         let line = Line { words: self.words, at: fetch.line_at() };
         let (slot, item) = (fetch.slot as usize, fetch.item);
+        let entry = self.words.u32_at(fetch.entry_at);
         let is_there = item != 0
             && self.is_shown(line, fetch)
             && line.version() == fetch.line_version
-            && shard.directory() == DirectoryWord(fetch.directory)
-            && self.words.u32_at(fetch.entry_at).load(Relaxed) == fetch.segment;
+            && step!(WayDirectory, shard.directory() == DirectoryWord(fetch.directory))
+            && step!(WayEntry, entry.load(Relaxed) == fetch.segment);
         if !is_there {
             cold_path();
             return None;
