@@ -1,6 +1,7 @@
 //! A reader of somebody else's arena: an attached process.
 //!
-//! It has a read-only mapping and takes the same path as the server's GET. It needs nothing from
+//! It has a read-only mapping and goes a shorter way than the server's GET (`index/trail.rs`), and that one where
+//! something is not plain. It needs nothing from
 //! the server: not a lock, not a message, not even that it runs. What it cannot do is note that
 //! it used an item, remove what is due, or insist: against writers that win a thousand times in a
 //! row it answers [`Contended`], and its caller asks the server.

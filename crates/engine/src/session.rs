@@ -1,5 +1,6 @@
 //! A session: one thread's handle on the engine, with its magazines of free blocks and its
-//! counters. Reads are here; changes go through a [`crate::Guard`].
+//! counters. Reads are here; changes go through a [`crate::Guard`], or are SETs in one piece
+//! (`guard/alike.rs`).
 
 mod blocks;
 mod many;

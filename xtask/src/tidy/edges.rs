@@ -12,12 +12,10 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("engine", &[]),
     ("protocol", &[]),
     ("commands", &["engine", "protocol"]),
-    ("persistence", &["engine"]),
-    ("server", &["engine", "protocol", "commands", "persistence"]),
+    ("server", &["engine", "protocol", "commands"]),
     ("attach", &["engine", "protocol"]),
     // The C library, in bindings/c.
     ("c", &["attach"]),
-    ("analytics", &["attach"]),
     ("lab", &["protocol"]),
     ("cli", &["server", "attach", "lab"]),
     ("xtask", &[]),

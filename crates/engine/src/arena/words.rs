@@ -1,4 +1,4 @@
-//! The only place where an offset becomes memory.
+//! Where an offset becomes memory: here, and by the same rules in the copyable handle on it (`mem.rs`).
 //!
 //! Another process may write to the arena at any moment, so no Rust reference to plain data is
 //! ever formed over it: a word is reached as an atomic, and bytes are copied word by word (see

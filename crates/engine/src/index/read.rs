@@ -1,4 +1,5 @@
-//! Reading without a lock: the one path of server threads and attached processes.
+//! Reading without a lock: the whole path of server threads and attached processes. The shorter ones, of a key that
+//! a batch has fetched (`candidate.rs`) and of an attached process (`trail.rs`), end here where something is not plain.
 //!
 //! A read loads the shard's directory word, the directory entry, the key's home line and, if that
 //! has one, its stash line; looks at the item; and then checks that the directory entry, the lines'

@@ -1,4 +1,5 @@
-//! Second and third pass of a batch: items are asked for, then every request runs in order.
+//! Second and third pass of a batch: items are asked for, then every request runs in order. What it lends to them
+//! for that long, and what is done once for all of them behind it, is here.
 
 use super::Reactor;
 use super::batch::{Batch, Entry, What};

@@ -1,4 +1,5 @@
-//! What other threads ask of this one.
+//! What other threads ask of this one, since nobody but its own thread touches a connection: deliver, close, wake,
+//! take a new connection.
 
 use super::Reactor;
 use crate::connection::{Closing, Hold};

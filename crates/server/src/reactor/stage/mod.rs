@@ -1,4 +1,5 @@
-//! One request meets its command.
+//! One request meets its command: what has a say in whether it runs now (a pause, a transaction, missing room), the
+//! run itself, and what becomes of its reply.
 
 mod memcache;
 mod messages;
