@@ -12,7 +12,8 @@
 use super::Guard;
 use crate::verbs::*;
 
-/// With so much memory left beside what is stored, nobody else uses it up meanwhile.
+/// With so much memory left beside what is stored, others would have to use it up within microseconds for a value to
+/// find none.
 const SURE_BYTES: usize = 64 << 20;
 /// Of an item beside its key and its value, at most.
 const BESIDE_BYTES: usize = 256;

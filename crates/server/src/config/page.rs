@@ -85,8 +85,9 @@ pub fn page() -> String {
          (`include conf.d/*.conf`). `dolium memcached` takes Memcached's options: \
          [memcached.md](memcached.md).\n\n\
          Bytes may have a unit: `k`, `m`, `g` count by thousands, `kb`, `mb`, `gb` by 1024.\n\n\
-         What is not true of the server is refused, after all lines were read: a file for Redis that says \
-         `daemonize yes`, as Debian's does, starts with `--supervised systemd --daemonize no` behind it. \
+         A directive that promises what the server cannot do is refused, once file and command line have been \
+         read. So Debian's file for Redis, which says `daemonize yes`, starts like this: `dolium serve \
+         /etc/redis/redis.conf --supervised systemd --daemonize no`. \
          SIGTERM and SIGINT end the server; SIGHUP opens the log file anew and ends nothing, so that a \
          closed terminal does not take the data away.\n\n\
          ## Directives\n",

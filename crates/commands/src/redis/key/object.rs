@@ -84,7 +84,10 @@ pub fn help(ctx: &mut Context<'_>, _: &Call<'_>) -> Outcome {
         &[
             ("ENCODING <key>", "How the value of <key> is stored, in Redis' words."),
             ("FREQ <key>", "How often <key> was used lately, from 0 to 3."),
-            ("IDLETIME <key>", "Generations of eviction since <key> was last used, from 0 to 15."),
+            (
+                "IDLETIME <key>",
+                "Generations of eviction since <key> was stored, written or promoted, from 0 to 15.",
+            ),
             ("REFCOUNT <key>", "The number of references to the value, which is 1."),
         ],
     )

@@ -184,7 +184,7 @@ pub(super) const ROWS: &[Row] = &[
             Group::Generic,
             "2.2.3",
             "O(1)",
-            "Generations of eviction since the key was last used.",
+            "Generations of eviction since the key was stored, written or promoted.",
         ),
     row("object|refcount", 3, flag::READONLY, object::refcount)
         .syntax("key")
