@@ -171,6 +171,32 @@ fn without_unique_numbers_all_are_0() {
     );
 }
 
+/// `md` with the number that the server itself shows was refused, and an appending with any.
+#[test]
+fn without_unique_numbers_0_is_the_one_to_delete_by() {
+    let mut ours = Connection::new();
+    ours.server.watching.set(UNIQUE_OFF);
+    ours.server.settings.fixed.unique_enabled = false;
+    compare_with(
+        Judge::start("delete-by-0", &["-C"]),
+        ours,
+        &[
+            "md none C0\r\n",
+            "set a 0 0 1\r\nx\r\nmd a C5\r\nmd a C0\r\nmg a v\r\n",
+            "set a 0 0 1\r\nx\r\nmd a C0 q\r\nmg a v\r\n",
+            "set a 0 0 1\r\nx\r\nmd a C5 I\r\nmg a v c\r\n",
+            "md a C0 I\r\nmg a v c\r\nmg a v c\r\n",
+            "set a 0 0 1\r\nx\r\nmd a C0 I T30\r\nmg a v c t\r\n",
+            "set a 0 0 1\r\nx\r\nms a 1 MA C5\r\nb\r\nms a 1 MP C5 c\r\nd\r\n",
+            "ms a 1 MA C0\r\ne\r\nms a 1 MA I C5\r\nf\r\nmg a v c\r\n",
+            "ms none 1 MA C5\r\nx\r\nms none 1 MP C5\r\nx\r\n",
+            // What sets and counts goes on refusing.
+            "ms a 1 C0\r\nx\r\nms a 1 C5\r\nx\r\nms a 1 MR C0\r\nx\r\nms a 1 C0 I\r\nx\r\n",
+            "set n 0 0 1\r\n4\r\nma n C0 v\r\nma n C5 v\r\n",
+        ],
+    );
+}
+
 #[test]
 fn without_unique_numbers_me_and_dumps_say_0() {
     let mut ours = Connection::new();

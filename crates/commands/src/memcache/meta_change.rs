@@ -101,7 +101,7 @@ fn deleted(
         context.tally.add(Count::DeleteMiss);
         return Ok(b"NF");
     };
-    if flags.has(b'C') && !context.has_unique(&found, flags.cas) {
+    if flags.has(b'C') && !context.is_deleted_by(&found, flags.cas) {
         context.tally.add(Count::DeleteMiss);
         return Ok(b"EX");
     }

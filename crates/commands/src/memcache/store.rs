@@ -309,7 +309,12 @@ fn conditional(
             Err(Outcome::Exists)
         }
         Mode::Append | Mode::Prepend if found.kind != Kind::String => Err(Outcome::NotAString),
-        Mode::Append | Mode::Prepend if order.cas != 0 && !matches => Err(Outcome::Exists),
+        // Without unique numbers Memcached looks at none here.
+        Mode::Append | Mode::Prepend
+            if order.cas != 0 && !matches && !context.is_watched(super::UNIQUE_OFF) =>
+        {
+            Err(Outcome::Exists)
+        }
         // What is too long together is not stored, and what was there stays.
         Mode::Append | Mode::Prepend
             if found.len + data.len() > context.server.value_bytes_max() =>

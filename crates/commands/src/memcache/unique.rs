@@ -57,4 +57,10 @@ impl McContext<'_> {
     pub(super) fn has_unique(&self, found: &Found, unique: u64) -> bool {
         unique != 0 && self.shown_unique(found.unique) == unique
     }
+
+    /// Whether a deletion by this unique number means the item. Without unique numbers (`-C`) 0, which all
+    /// are shown with, does, as in Memcached; what stores takes no number then.
+    pub(super) fn is_deleted_by(&self, found: &Found, unique: u64) -> bool {
+        self.has_unique(found, unique) || unique == 0 && self.is_watched(UNIQUE_OFF)
+    }
 }
