@@ -167,6 +167,9 @@ fn without_unique_numbers_all_are_0() {
             "ma n C1 c v\r\nma n C2 c v\r\n",
             "md n C1\r\nmd n C2\r\n",
             "mg new N30 c\r\n",
+            "stats sizes_enable\r\n",
+            "stats sizes\r\n",
+            "stats sizes_disable\r\n",
         ],
     );
 }

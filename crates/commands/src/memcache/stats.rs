@@ -68,6 +68,11 @@ pub(super) fn named(context: &McContext<'_>, name: &[u8]) -> Option<Lines> {
                 lines.add(bytes.to_string(), items);
             }
         }
+        // Memcached tells by its number whether an item is one that it has counted.
+        b"sizes_enable" if !context.server.settings().fixed.unique_enabled => {
+            lines.add("sizes_status", "error");
+            lines.add("sizes_error", "cas_support_disabled");
+        }
         b"sizes_enable" | b"sizes_disable" => {
             let is_on = name == b"sizes_enable";
             context.server.settings().live.track_sizes.store(is_on, Relaxed);
