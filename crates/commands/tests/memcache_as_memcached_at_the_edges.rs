@@ -132,6 +132,13 @@ fn administration() {
             "lru_crawler sleep 5 noreply\r\n",
             "lru_crawler tocrawl 1 2\r\n",
             "lru_crawler sleep 5\r\n",
+            "lru_crawler disable\r\n",
+            "lru_crawler metadump\r\n",
+            "lru_crawler metadump all\r\n",
+            "lru_crawler metadump 99\r\n",
+            "version\r\nlru_crawler metadump all\r\n",
+            "lru_crawler enable\r\n",
+            "lru_crawler metadump 99\r\n",
             "verbosity 0\r\nwatch\r\n",
             "version\r\nwatch nothing\r\n",
             "stats sizes\r\n",
@@ -198,6 +205,17 @@ fn without_unique_numbers_0_is_the_one_to_delete_by() {
             "set n 0 0 1\r\n4\r\nma n C0 v\r\nma n C5 v\r\n",
         ],
     );
+}
+
+/// 1.6.18 has no `mgdump`; later versions refuse it as they do `metadump`.
+#[test]
+fn without_a_crawler_nothing_is_dumped() {
+    let mut ours = Connection::new();
+    let refusal = "CLIENT_ERROR lru crawler disabled\r\n";
+    ours.expect("lru_crawler disable\r\nlru_crawler mgdump all\r\n", &format!("OK\r\n{refusal}"));
+    ours.expect("lru_crawler mgdump 99\r\n", refusal);
+    ours.server.settings.fixed.dump_enabled = false;
+    ours.expect("lru_crawler metadump all\r\n", refusal);
 }
 
 #[test]

@@ -13,6 +13,7 @@ use dolium_protocol::memcache::{Words, write};
 use std::sync::atomic::Ordering::Relaxed;
 
 const BAD_LINE: &str = "CLIENT_ERROR bad command line format";
+pub(super) const CRAWLER_DISABLED: &str = "CLIENT_ERROR lru crawler disabled";
 
 pub(super) fn run(context: &mut McContext<'_>, name: &[u8], words: Words<'_>) -> Flow {
     let mut list = [&b""[..]; 8];
@@ -173,7 +174,7 @@ fn crawler(context: &McContext<'_>, words: &[&[u8]]) -> &'static str {
         }
         [b"crawl", which] => {
             if !live.lru_crawler.load(Relaxed) {
-                return "CLIENT_ERROR lru crawler disabled";
+                return CRAWLER_DISABLED;
             }
             match dump::class_bits(settings, which) {
                 _ if *which == b"all" => {}

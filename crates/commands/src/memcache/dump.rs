@@ -9,12 +9,14 @@
 //! write keys as in a URI. `cachedump` writes them as they are, and leaves out those that its reader would
 //! take for more than a key.
 
+use super::administer::CRAWLER_DISABLED;
 use super::events::push_key;
 use super::{McContext, Settings};
 use crate::context::Flow;
 use dolium_engine::{Db, Found, Millis, NEVER, Session};
 use dolium_protocol::memcache::{Words, write};
 use std::fmt::Write;
+use std::sync::atomic::Ordering::Relaxed;
 
 /// Bytes of a dump made at a time, about.
 const PIECE_BYTES: usize = 64 << 10;
@@ -108,7 +110,10 @@ impl Form {
 /// `lru_crawler metadump|mgdump all|hash|CLASS,CLASS...`.
 pub(super) fn begin(context: &mut McContext<'_>, is_meta: bool, which: &[u8]) -> Flow {
     let settings = context.server.settings();
-    let refusal = if !settings.fixed.dump_enabled {
+    // In the order in which Memcached looks; the class it looks at last.
+    let refusal = if !settings.live.lru_crawler.load(Relaxed) {
+        Some(CRAWLER_DISABLED)
+    } else if !settings.fixed.dump_enabled {
         Some("ERROR metadump not allowed")
     } else if context.has_unsent() {
         Some("ERROR cannot pipeline other commands before metadump")
