@@ -19,7 +19,7 @@ use std::process::ExitCode;
 const USAGE: &str = "\
 cargo xtask test [--against dolium|peers] [rust|spec|redis-suite|memcached-suite|clients|client-suites|memcapable|lab-page|fuzz|models|models-ring|tidy|miri]...
                   run the named suites, or all of them but miri; installs what they need
-cargo xtask tidy   crate edges, file headers, banned calls, leftovers
+cargo xtask tidy   crate edges, file headers, banned calls, the list of decisions, leftovers
 cargo xtask ci     formatting, clippy, then every suite: what a merge must pass
 cargo xtask peers  fetch the test suites of Redis and Memcached into target/peers";
 
@@ -32,6 +32,10 @@ fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
     let outcome = match words.as_slice() {
+        words if asks_for_help(words) => {
+            println!("{USAGE}");
+            Ok(())
+        }
         ["test", rest @ ..] => suites::run(rest),
         ["tidy"] => suites::run(&["tidy"]),
         ["ci"] => ci::run(),
@@ -44,6 +48,26 @@ fn main() -> ExitCode {
         Err(why) => {
             eprintln!("{why}");
             ExitCode::FAILURE
+        }
+    }
+}
+
+fn asks_for_help(words: &[&str]) -> bool {
+    words.first() == Some(&"help") || words.iter().any(|word| ["-h", "--help"].contains(word))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Who asked for help had failed, and was answered on the standard error.
+    #[test]
+    fn help_is_asked_for_in_three_ways_and_for_each_chore() {
+        for words in [&["help"][..], &["-h"], &["--help"], &["test", "--help"], &["tidy", "-h"]] {
+            assert!(asks_for_help(words), "{words:?}");
+        }
+        for words in [&[][..], &["test", "spec"], &["frob"]] {
+            assert!(!asks_for_help(words), "{words:?}");
         }
     }
 }
