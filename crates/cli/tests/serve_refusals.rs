@@ -93,3 +93,18 @@ fn a_log_file_without_its_folder_is_said_to_lack_that() {
         "{said}"
     );
 }
+
+/// It was said that the directive in front of the file takes one value, and of a letter what to write instead.
+#[test]
+fn what_stands_in_a_wrong_place_is_told_where_it_belongs() {
+    let dolium = || Command::new(env!("CARGO_BIN_EXE_dolium"));
+    let said = refused(dolium().args(["serve", "--port", "7000", "my.conf"]));
+    let told = "'port' takes one value, not 2; a configuration file stands first, as in dolium serve \
+                my.conf --port 7000";
+    assert!(said.ends_with(told), "{said}");
+    let said = refused(dolium().args(["serve", "-p", "7000"]));
+    assert!(
+        said.contains("'-p' belongs to no directive: directives begin with --, as in"),
+        "{said}"
+    );
+}

@@ -8,6 +8,9 @@ use crate::limits::INCLUDE_DEPTH;
 use std::io::ErrorKind;
 use std::path::Path;
 
+/// The place of what was given when the program was started.
+pub const COMMAND_LINE: &str = "the command line";
+
 /// One directive as a file or the command line gives it: its name and its words.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Line {
@@ -163,13 +166,16 @@ pub fn from_arguments(arguments: &[String]) -> Result<Vec<Line>, ConfigFailure> 
                 Some((name, word)) => (name, vec![word.to_string()]),
                 None => (name, Vec::new()),
             };
-            lines.push(Line { name: name.into(), words: word, place: "the command line".into() });
+            lines.push(Line { name: name.into(), words: word, place: COMMAND_LINE.into() });
         } else if let Some(line) = lines.last_mut() {
             line.words.push(argument.clone());
         } else {
             return Err(ConfigFailure::new(
-                "the command line",
-                format!("'{argument}' belongs to no directive; write --directive value"),
+                COMMAND_LINE,
+                format!(
+                    "'{argument}' belongs to no directive: directives begin with --, as in dolium serve \
+                     --port 7000"
+                ),
             ));
         }
     }
@@ -206,7 +212,11 @@ pub mod tests {
         assert_eq!(lines.len(), 3);
         assert_eq!(lines[1].words, ["60", "1"]);
         assert_eq!((lines[2].name.as_str(), lines[2].words[0].as_str()), ("hz", "5"));
-        assert!(from_arguments(&["x".into()]).is_err());
+        let letter = from_arguments(&["-p".into(), "7000".into()]).unwrap_err().to_string();
+        assert!(
+            letter.contains("'-p' belongs to no directive: directives begin with --"),
+            "{letter}"
+        );
     }
 
     #[test]

@@ -9,6 +9,7 @@ mod failure;
 pub mod file;
 mod included;
 pub mod live;
+mod misplaced;
 mod names;
 mod nearest;
 pub mod output_limits;
@@ -95,8 +96,9 @@ impl Config {
             let text = line.words.join(" ");
             let several = matches!(directive.kind, Kind::Save | Kind::OutputLimits);
             if line.words.len() != 1 && !directive.kind.takes_words() {
-                let count = line.words.len();
-                return Err(fail(format!("'{}' takes one value, not {count}", directive.name)));
+                let (count, meant) = (line.words.len(), misplaced::hint(line));
+                let name = directive.name;
+                return Err(fail(format!("'{name}' takes one value, not {count}{meant}")));
             }
             let new = value::normalise(directive.kind, &text).map_err(|reason| {
                 let example = value::example(directive.kind);
