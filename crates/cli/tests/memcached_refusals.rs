@@ -98,3 +98,17 @@ fn two_doors_with_one_number_are_told_of_each_other() {
     // At another address it is another place.
     Cached::start(&["-l", &format!("127.0.0.2:{port}"), "-o", &redis]);
 }
+
+/// The way out was said to be --port, which is Memcached's own port here.
+#[test]
+fn a_port_of_an_extended_option_is_told_by_that() {
+    if peer().is_some() {
+        return;
+    }
+    let other = std::net::TcpListener::bind("127.0.0.1:0").expect("a port");
+    let port = other.local_addr().expect("its address").port();
+    for option in ["redis_port", "http_port"] {
+        let told = format!("choose another with -o {option}=N, or none with -o {option}=0");
+        must_refuse(&["-o", &format!("{option}={port}")], 71, &told);
+    }
+}

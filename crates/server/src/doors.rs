@@ -16,8 +16,8 @@ use std::path::PathBuf;
 pub fn open_attach(config: &Config) -> Result<Option<AttachDoor>, StartFailure> {
     let mode = u32::from_str_radix(&config.get("attach-socket-perm"), 8).unwrap_or(0o600);
     AttachDoor::open(&config.get("attach-socket"), mode).map_err(|(path, error)| {
-        let (address, directive) = (Address::Unix(path), "attach-socket");
-        StartFailure::Door(DoorFailure { address, directive, error })
+        let (address, flag) = (Address::Unix(path), "--attach-socket");
+        StartFailure::Door(DoorFailure { address, flag, error })
     })
 }
 
@@ -52,15 +52,23 @@ pub fn refuse_shared_places(config: &Config) -> Result<(), ConfigFailure> {
 pub fn open_doors(config: &Config, threads: usize) -> Result<Vec<Vec<Listener>>, StartFailure> {
     let mut doors = Vec::new();
     let backlog = config.number("tcp-backlog") as i32;
-    let ports =
-        [(Door::Redis, "port"), (Door::Memcached, "memcached-port"), (Door::Http, "http-port")];
-    for (door, directive) in ports {
+    // Behind Memcached's command line a port has another name, and --port is that of Memcached.
+    let redis_and_http = match config.memcached {
+        None => ["--port", "--http-port"],
+        Some(_) => ["-o redis_port", "-o http_port"],
+    };
+    let ports = [
+        (Door::Redis, "port", redis_and_http[0]),
+        (Door::Memcached, "memcached-port", "--memcached-port"),
+        (Door::Http, "http-port", redis_and_http[1]),
+    ];
+    for (door, directive, flag) in ports {
         let port = config.number(directive) as u16;
         // 0 means none, as in Redis; tests ask for a free port by `auto`.
         if port == 0 && !config.takes_free_ports {
             continue;
         }
-        doors.extend(open_ports(&config.get("bind"), door, directive, port, threads, backlog)?);
+        doors.extend(open_ports(&config.get("bind"), door, flag, port, threads, backlog)?);
     }
     let path = PathBuf::from(config.get("unixsocket"));
     if !path.as_os_str().is_empty() {
@@ -69,8 +77,8 @@ pub fn open_doors(config: &Config, threads: usize) -> Result<Vec<Vec<Listener>>,
             Ok(listener) => doors.push(vec![listener]),
             Err(error) => {
                 let address = Address::Unix(path);
-                let directive = "unixsocket";
-                return Err(StartFailure::Door(DoorFailure { address, directive, error }));
+                let flag = "--unixsocket";
+                return Err(StartFailure::Door(DoorFailure { address, flag, error }));
             }
         }
     }
@@ -88,16 +96,16 @@ pub fn open_secured(
     }
     let backlog = config.number("tcp-backlog") as i32;
     let bind = config.get("bind");
-    let mut doors = open_ports(&bind, Door::Redis, "tls-port", port, threads, backlog)?;
+    let mut doors = open_ports(&bind, Door::Redis, "--tls-port", port, threads, backlog)?;
     doors.iter_mut().flatten().for_each(|listener| listener.is_tls = true);
     Ok(Some(doors))
 }
 
-/// The listeners of one door: a list for each address that `bind` names.
+/// The listeners of one door, which `flag` asks for: a list for each address that `bind` names.
 pub fn open_ports(
     bind: &str,
     door: Door,
-    directive: &'static str,
+    flag: &'static str,
     port: u16,
     threads: usize,
     backlog: i32,
@@ -115,7 +123,7 @@ pub fn open_ports(
             Err(error) if is_optional && is_no_address(&error) => {}
             Err(error) => {
                 let address = Address::Tcp(address);
-                return Err(StartFailure::Door(DoorFailure { address, directive, error }));
+                return Err(StartFailure::Door(DoorFailure { address, flag, error }));
             }
         }
     }

@@ -42,32 +42,44 @@ pub struct Listener {
     pub is_tls: bool,
 }
 
+/// Ports below this one are for who may have them.
+const FIRST_PORT_FOR_ALL: u16 = 1024;
+
 /// Why a door could not be opened, and what to do.
 #[derive(Debug)]
 pub struct DoorFailure {
     pub address: Address,
-    pub directive: &'static str,
+    /// How it was asked for on the command line: `--port`, `-p`, `-o redis_port`.
+    pub flag: &'static str,
     pub error: io::Error,
 }
 
 impl fmt::Display for DoorFailure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (address, error) = (&self.address, &self.error);
-        // Memcached's options are one letter.
-        let is_letter = self.directive.len() == 1;
-        let flag = format!("{}{}", if is_letter { "-" } else { "--" }, self.directive);
+        let (address, flag, error) = (&self.address, self.flag, &self.error);
+        // Memcached's extended options.
+        let sign = if flag.starts_with("-o ") { '=' } else { ' ' };
         match (address, error.kind()) {
             (Address::Tcp(_), io::ErrorKind::AddrInUse) => write!(
                 f,
-                "{address} is in use by another program: choose another with {flag} N, \
-                 or none with {flag} 0"
+                "{address} is in use by another program: choose another with {flag}{sign}N, \
+                 or none with {flag}{sign}0"
             ),
             (Address::Unix(_), io::ErrorKind::AddrInUse) => {
                 write!(f, "{address} is in use by another program: choose another with {flag} PATH")
             }
             (Address::Tcp(address), io::ErrorKind::AddrNotAvailable) => {
-                let bind = if is_letter { "-l" } else { "--bind" };
+                let bind = if flag.starts_with("--") { "--bind" } else { "-l" };
                 write!(f, "{} is no address of this machine ({bind})", address.ip())
+            }
+            (Address::Tcp(address), io::ErrorKind::PermissionDenied)
+                if (1..FIRST_PORT_FOR_ALL).contains(&address.port()) =>
+            {
+                write!(
+                    f,
+                    "cannot listen on {address} ({flag}): ports below {FIRST_PORT_FOR_ALL} need root or \
+                     CAP_NET_BIND_SERVICE; choose another with {flag}{sign}N"
+                )
             }
             _ => write!(f, "cannot listen on {address} ({flag}): {error}"),
         }
@@ -220,18 +232,22 @@ mod tests {
 
     #[test]
     fn failures_name_the_option_that_was_given() {
-        let say = |address: Address, directive, kind: io::ErrorKind| {
-            DoorFailure { address, directive, error: kind.into() }.to_string()
+        let say = |address: Address, flag, kind: io::ErrorKind| {
+            DoorFailure { address, flag, error: kind.into() }.to_string()
         };
         let tcp = Address::Tcp("1.2.3.4:6379".parse().expect("an address"));
+        let low = Address::Tcp("1.2.3.4:80".parse().expect("an address"));
         let unix = Address::Unix("/run/x.sock".into());
         for (text, told) in [
-            (say(tcp.clone(), "port", io::ErrorKind::AddrInUse), "--port 0"),
-            (say(tcp.clone(), "p", io::ErrorKind::AddrInUse), "none with -p 0"),
-            (say(tcp.clone(), "port", io::ErrorKind::AddrNotAvailable), "(--bind)"),
-            (say(tcp, "p", io::ErrorKind::AddrNotAvailable), "1.2.3.4 is no address"),
-            (say(unix.clone(), "unixsocket", io::ErrorKind::AddrInUse), "--unixsocket PATH"),
-            (say(unix, "s", io::ErrorKind::NotFound), "cannot listen on /run/x.sock (-s): "),
+            (say(tcp.clone(), "--port", io::ErrorKind::AddrInUse), "--port 0"),
+            (say(tcp.clone(), "-p", io::ErrorKind::AddrInUse), "none with -p 0"),
+            (say(tcp.clone(), "-o http_port", io::ErrorKind::AddrInUse), "-o http_port=N, or none"),
+            (say(tcp.clone(), "--port", io::ErrorKind::AddrNotAvailable), "(--bind)"),
+            (say(tcp.clone(), "-p", io::ErrorKind::AddrNotAvailable), "1.2.3.4 is no address"),
+            (say(tcp, "--port", io::ErrorKind::PermissionDenied), "(--port): permission denied"),
+            (say(low, "-p", io::ErrorKind::PermissionDenied), "need root or CAP_NET_BIND_SERVICE;"),
+            (say(unix.clone(), "--unixsocket", io::ErrorKind::AddrInUse), "--unixsocket PATH"),
+            (say(unix, "-s", io::ErrorKind::NotFound), "cannot listen on /run/x.sock (-s): "),
         ] {
             assert!(text.contains(told), "{text}");
         }

@@ -87,7 +87,7 @@ impl Server {
         let backlog = value("tcp-backlog").parse().unwrap_or(BACKLOG_DEFAULT as i32);
         let mut shares: Vec<Vec<Listener>> = (0..threads).map(|_| Vec::new()).collect();
         if port != 0 {
-            let doors = open_ports(value("bind"), Door::Redis, "port", port, threads, backlog)
+            let doors = open_ports(value("bind"), Door::Redis, "--port", port, threads, backlog)
                 .map_err(|failure| {
                     tracing::warn!(%failure, "CONFIG SET port");
                     SetFailure::Refused {

@@ -21,7 +21,7 @@ impl Setup {
     pub fn open_doors(&mut self, threads: usize, backlog: i32) -> Result<Doors, StartFailure> {
         let mut doors = Doors::default();
         if let Some(path) = &self.unix_socket {
-            let fail = |error| door_failure(Address::Unix(path.clone()), "s", error);
+            let fail = |error| door_failure(Address::Unix(path.clone()), "-s", error);
             let mode = self.fixed.unix_mask;
             // Memcached takes the place of whatever socket file is there.
             if is_socket(path) {
@@ -43,7 +43,7 @@ impl Setup {
                         doors.streams.push(listeners);
                     }
                     Err(error) if is_optional && is_no_address(&error) => {}
-                    Err(error) => return Err(door_failure(Address::Tcp(address), "p", error)),
+                    Err(error) => return Err(door_failure(Address::Tcp(address), "-p", error)),
                 }
             }
             if self.udp_port != 0 {
@@ -53,7 +53,7 @@ impl Setup {
                 match bind_datagram(address) {
                     Ok(socket) => doors.datagrams.push(socket),
                     Err(error) if is_optional && is_no_address(&error) => {}
-                    Err(error) => return Err(door_failure(Address::Tcp(address), "U", error)),
+                    Err(error) => return Err(door_failure(Address::Tcp(address), "-U", error)),
                 }
             }
         }
@@ -163,6 +163,6 @@ fn is_no_address(error: &io::Error) -> bool {
     [Errno::AFNOSUPPORT, Errno::ADDRNOTAVAIL].iter().any(|e| code == Some(e.raw_os_error()))
 }
 
-fn door_failure(address: Address, directive: &'static str, error: io::Error) -> StartFailure {
-    StartFailure::Door(DoorFailure { address, directive, error })
+fn door_failure(address: Address, flag: &'static str, error: io::Error) -> StartFailure {
+    StartFailure::Door(DoorFailure { address, flag, error })
 }
