@@ -1,6 +1,7 @@
 //! What the server keeps for each connection between two commands.
 
 use crate::host::Subscription;
+use crate::limits::KEPT_NAME_BYTES;
 use crate::redis::row::Row;
 use crate::redis::transaction::Transaction;
 use dolium_engine::Db;
@@ -47,6 +48,9 @@ pub struct ClientState {
     /// A command waits for a list to have an element, see `redis::list::waiting`, or CLIENT PAUSE for other threads.
     pub waits: bool,
     pub no_evict: bool,
+    /// Memory of all that is kept for this client: names, subscriptions, what MULTI has queued, watched keys and
+    /// those it waits for. A sum that whoever adds to these or takes from them keeps: it is looked at often.
+    pub kept_bytes: usize,
     pub id: u64,
     pub fd: i32,
     /// `ip:port`, or the path of the Unix socket and `:0`.
@@ -60,6 +64,14 @@ pub struct ClientState {
     pub channels: BTreeSet<Vec<u8>>,
     pub patterns: BTreeSet<Vec<u8>>,
     pub transaction: Transaction,
+    /// What of `kept_bytes` is of the keys that it waits for.
+    pub waited_bytes: usize,
+}
+
+/// What it takes to keep a name or a key for a client: once with the client, and once in the table in which others
+/// look for it.
+pub fn kept_name_bytes(name: &[u8]) -> usize {
+    2 * name.len() + KEPT_NAME_BYTES
 }
 
 impl ClientState {
@@ -76,11 +88,13 @@ impl ClientState {
             lib_name: Vec::new(),
             lib_ver: Vec::new(),
             no_evict: false,
+            kept_bytes: 0,
             reply_mode: ReplyMode::On,
             pushes: Vec::new(),
             channels: BTreeSet::new(),
             patterns: BTreeSet::new(),
             transaction: Transaction::default(),
+            waited_bytes: 0,
             close: false,
             waits: false,
             last_command: None,
@@ -105,6 +119,30 @@ impl ClientState {
         self.set_gate(gate::REPLY, false);
     }
 
+    pub fn rename(&mut self, name: &[u8]) {
+        replace(&mut self.name, name, &mut self.kept_bytes);
+    }
+
+    pub fn rename_lib(&mut self, name: &[u8]) {
+        replace(&mut self.lib_name, name, &mut self.kept_bytes);
+    }
+
+    pub fn set_lib_ver(&mut self, version: &[u8]) {
+        replace(&mut self.lib_ver, version, &mut self.kept_bytes);
+    }
+
+    /// It waits from now on, for keys that take so much memory.
+    pub fn begin_wait(&mut self, bytes: usize) {
+        self.waited_bytes = bytes;
+        self.kept_bytes += bytes;
+        self.waits = true;
+    }
+
+    pub fn end_wait(&mut self) {
+        self.kept_bytes -= std::mem::take(&mut self.waited_bytes);
+        self.waits = false;
+    }
+
     pub fn subscriptions(&self) -> usize {
         self.channels.len() + self.patterns.len()
     }
@@ -115,4 +153,11 @@ impl ClientState {
         let channels = self.channels.iter().map(|n| (Subscription::Channel, n.as_slice()));
         channels.chain(self.patterns.iter().map(|n| (Subscription::Pattern, n.as_slice())))
     }
+}
+
+/// Another name in place of the one before. Others see a copy.
+fn replace(held: &mut Vec<u8>, name: &[u8], kept_bytes: &mut usize) {
+    *kept_bytes -= 2 * held.len();
+    *held = name.to_vec();
+    *kept_bytes += 2 * held.len();
 }

@@ -22,6 +22,8 @@ pub const UNIT_BYTES: usize = 16 << 10;
 pub const REWRITE_GROWTH_BYTES_MAX: usize = 64;
 /// How often a request makes room that others take from it before it gives up.
 pub const ROOM_TRIES: usize = 64;
+/// What a subscription, a watched key or a key that is waited for takes beside the bytes of its name.
+pub const KEPT_NAME_BYTES: usize = 128;
 /// Keys that one step of SCAN visits when COUNT is not given.
 pub const SCAN_COUNT_DEFAULT: usize = 10;
 /// Most members that SRANDMEMBER answers with when they may come again: nothing else bounds the reply.

@@ -121,7 +121,8 @@ impl Card {
             (&mut names.lib_ver, &client.lib_ver),
         ] {
             if !are_same(held, now) {
-                held.clone_from(now);
+                // Not into the memory of a longer one, which would be kept and not counted.
+                *held = now.clone();
             }
         }
     }
@@ -130,6 +131,7 @@ impl Card {
     /// watches something or has just done so.
     #[inline]
     pub fn describe_transaction(&self, client: &ClientState) {
+        self.multi_bytes.store(client.transaction.queued_bytes as u64, Relaxed);
         let in_multi = client.gate & gate::MULTI != 0;
         let queued = client.transaction.queued.len() as i64;
         self.multi.store(if in_multi { queued } else { -1 }, Relaxed);

@@ -221,9 +221,9 @@ impl Connection {
         }
     }
 
-    /// Bytes of memory that this connection's own buffers take.
+    /// Bytes of memory that this connection's own buffers take, and what its commands have had kept for it.
     pub fn buffer_bytes(&self) -> u64 {
         let own = self.input.capacity() + self.held.capacity() + self.output.capacity();
-        (own + self.transport.waiting_bytes()) as u64
+        (own + self.transport.waiting_bytes() + self.client.kept_bytes) as u64
     }
 }

@@ -243,7 +243,7 @@ impl Server {
             duration_us,
             arguments: slow_arguments::shortened(row, args),
             addr: client.addr.clone(),
-            name: client.name.clone(),
+            name: slow_arguments::shorten(&client.name),
         };
         self.slowlog.enter(entry, most);
     }

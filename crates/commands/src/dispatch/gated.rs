@@ -122,7 +122,8 @@ fn queue(ctx: &mut Context<'_>, prepared: &Prepared, row: &'static Row, args: &A
     // After an error EXEC will abort anyway: nothing more is kept.
     if !ctx.client.transaction.broken {
         let args = ArgVec::copy_of(args);
-        ctx.client.transaction.queued.push(Queued { args, prepared: *prepared });
+        let queued = Queued { args, prepared: *prepared };
+        ctx.client.kept_bytes += ctx.client.transaction.queue(queued);
         ctx.client.transaction.room.add(items, bytes);
     }
     ctx.reply().simple("QUEUED");

@@ -55,7 +55,8 @@ fn is_secret(row: &Row, args: &Args<'_>, at: usize) -> bool {
     }
 }
 
-fn shorten(argument: &[u8]) -> Vec<u8> {
+/// As much of an argument, or of a client's name, as an entry keeps.
+pub fn shorten(argument: &[u8]) -> Vec<u8> {
     if argument.len() <= ARGUMENT_BYTES_MAX {
         return argument.to_vec();
     }

@@ -1,6 +1,6 @@
 //! MULTI, DISCARD, WATCH, UNWATCH: what is queued and what is watched until EXEC.
 
-use crate::connection::{ClientState, gate};
+use crate::connection::{ClientState, gate, kept_name_bytes};
 use crate::context::Context;
 use crate::dispatch::Prepared;
 use crate::redis::error::CommandError;
@@ -16,6 +16,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 pub struct Transaction {
     /// Copies of the queued requests.
     pub queued: Vec<Queued>,
+    /// Memory that these take.
+    pub queued_bytes: usize,
     /// What the queued commands that store something will take.
     pub room: Room,
     /// A command was refused while queueing: EXEC will abort.
@@ -53,6 +55,14 @@ impl Watched {
 }
 
 impl Transaction {
+    /// Queues a request; returns what memory it takes.
+    pub fn queue(&mut self, queued: Queued) -> usize {
+        let bytes = size_of::<Queued>() + queued.args.kept_bytes();
+        self.queued.push(queued);
+        self.queued_bytes += bytes;
+        bytes
+    }
+
     /// One of the queued commands may change data.
     pub fn may_write(&self) -> bool {
         let rows = self.queued.iter().filter_map(|queued| queued.prepared.row());
@@ -88,6 +98,7 @@ pub fn discard(ctx: &mut Context<'_>, _: &Call<'_>) -> Outcome {
 pub fn forget(client: &mut ClientState, session: &Session) {
     let transaction = &mut client.transaction;
     transaction.queued = Vec::new();
+    client.kept_bytes -= std::mem::take(&mut transaction.queued_bytes);
     transaction.room = Room::default();
     transaction.broken = false;
     unwatch_all(client, session);
@@ -109,6 +120,7 @@ pub fn watch(ctx: &mut Context<'_>, call: &Call<'_>) -> Outcome {
         let present = ctx.session.watch(db, &key, &flag, ctx.now);
         let entry = Watched { db, key: bytes.to_vec(), hash: key.hash(), present };
         ctx.client.transaction.watched.push(entry);
+        ctx.client.kept_bytes += kept_name_bytes(bytes);
     }
     ctx.reply().ok();
     Ok(())
@@ -123,7 +135,8 @@ pub fn unwatch(ctx: &mut Context<'_>, _: &Call<'_>) -> Outcome {
 /// Also what the server does when a connection closes.
 pub fn unwatch_all(client: &mut ClientState, session: &Session) {
     let Some(flag) = client.transaction.dirty.take() else { return };
-    for watched in client.transaction.watched.drain(..) {
+    for watched in std::mem::take(&mut client.transaction.watched) {
+        client.kept_bytes -= kept_name_bytes(&watched.key);
         session.unwatch(watched.db, &watched.key(), &flag);
     }
 }

@@ -56,12 +56,19 @@ impl ArgVec {
     /// it). Its [`view`](ArgVec::view) needs no input: pass an empty one.
     pub fn copy_of(args: &Args<'_>) -> Self {
         let mut copy = Self { inline: true, ..Self::default() };
+        copy.ranges.reserve_exact(args.len());
+        copy.unquoted.reserve_exact(args.iter().map(<[u8]>::len).sum());
         for arg in args.iter() {
             copy.ranges.push(ArgRange::new(copy.unquoted.len(), arg.len()));
             copy.unquoted.extend_from_slice(arg);
         }
         copy.count = copy.ranges.len();
         copy
+    }
+
+    /// Memory that a copy takes beside itself.
+    pub fn kept_bytes(&self) -> usize {
+        self.ranges.capacity() * size_of::<ArgRange>() + self.unquoted.capacity()
     }
 
     /// Number of arguments, the command's name included. 0 after an empty line, `*0` or `*-1`.

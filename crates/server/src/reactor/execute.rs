@@ -115,6 +115,7 @@ impl Reactor {
             return 0;
         };
         let moved_before = connection.moved;
+        let kept_before = connection.client.kept_bytes;
         let mut stage = Stage {
             server: &self.server,
             session: &self.session,
@@ -184,6 +185,7 @@ impl Reactor {
         if holds {
             connection.restore_held();
         }
+        let is_otherwise = connection.client.kept_bytes != kept_before;
         let waits = connection.hold == Hold::Wait;
         let moved = connection.moved.saturating_sub(moved_before);
         let may_wait = has_end && is_rows(run) && (more || !self.replies.is_empty());
@@ -200,8 +202,8 @@ impl Reactor {
                 *ns += stopwatch.ns();
             }
         }
-        if holds {
-            // Of who waits nothing else would, and what is held takes memory.
+        if holds || is_otherwise {
+            // Of who waits nothing else would, and what is held takes memory, as does what its commands have had kept.
             self.count_buffers(run[0].token);
         }
         // Once: where the batch was full at the request that waits, the end comes with the next.

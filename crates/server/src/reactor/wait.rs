@@ -128,7 +128,7 @@ impl Reactor {
             return;
         }
         connection.hold = Hold::No;
-        connection.client.waits = false;
+        connection.client.end_wait();
         connection.card.held.store(false, Relaxed);
         connection.last_ms = self.now;
         if let Some(until) = connection.waits_until.take() {
@@ -153,6 +153,8 @@ impl Reactor {
             Sent::Partly => self.after_output(token),
             Sent::Gone => return self.doom(token),
         }
+        // Without the keys that it has waited for.
+        self.count_buffers(token);
         // What the client has moved on may have been waited for as well.
         if self.server.notifier.is_on() {
             self.server.announce_changes();

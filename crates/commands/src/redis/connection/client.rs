@@ -26,7 +26,7 @@ pub fn getname(ctx: &mut Context<'_>, _: &Call<'_>) -> Outcome {
 }
 
 pub fn setname(ctx: &mut Context<'_>, call: &Call<'_>) -> Outcome {
-    ctx.client.name = checked_name(call.args.arg(2))?.to_vec();
+    ctx.client.rename(checked_name(call.args.arg(2))?);
     ctx.reply().ok();
     Ok(())
 }
@@ -47,10 +47,10 @@ fn is_one_word(text: &[u8]) -> bool {
 
 pub fn setinfo(ctx: &mut Context<'_>, call: &Call<'_>) -> Outcome {
     let (option, value) = (call.args.arg(2), call.args.arg(3));
-    let (field, name) = if option.eq_ignore_ascii_case(b"LIB-NAME") {
-        (&mut ctx.client.lib_name, "lib-name")
+    let (is_name, name) = if option.eq_ignore_ascii_case(b"LIB-NAME") {
+        (true, "lib-name")
     } else if option.eq_ignore_ascii_case(b"LIB-VER") {
-        (&mut ctx.client.lib_ver, "lib-ver")
+        (false, "lib-ver")
     } else {
         return Err(CommandError::quoting(&[b"Unrecognized option '", quoted(option), b"'"]));
     };
@@ -58,7 +58,10 @@ pub fn setinfo(ctx: &mut Context<'_>, call: &Call<'_>) -> Outcome {
         let rest = b" cannot contain spaces, newlines or special characters.";
         return Err(CommandError::quoting(&[name.as_bytes(), rest]));
     }
-    *field = value.to_vec();
+    match is_name {
+        true => ctx.client.rename_lib(value),
+        false => ctx.client.set_lib_ver(value),
+    }
     ctx.reply().ok();
     Ok(())
 }

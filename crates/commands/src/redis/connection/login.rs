@@ -59,7 +59,7 @@ fn follow_options(ctx: &mut Context<'_>, call: &Call<'_>) -> Outcome {
             authenticate(ctx, args.arg(i + 1), args.arg(i + 2))?;
             i += 3;
         } else if word.eq_ignore_ascii_case(b"SETNAME") && i + 1 < args.len() {
-            ctx.client.name = checked_name(args.arg(i + 1))?.to_vec();
+            ctx.client.rename(checked_name(args.arg(i + 1))?);
             i += 2;
         } else {
             let start = b"Syntax error in HELLO option '";

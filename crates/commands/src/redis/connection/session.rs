@@ -51,7 +51,7 @@ pub fn reset(ctx: &mut Context<'_>, _: &Call<'_>) -> Outcome {
     leave_all(ctx.client, ctx.host);
     ctx.client.db = Db(0);
     ctx.client.resp = Version::V2;
-    ctx.client.name.clear();
+    ctx.client.rename(b"");
     let locked = ctx.host.has_password();
     ctx.client.set_gate(gate::UNAUTHENTICATED, locked);
     if ctx.client.reply_mode == ReplyMode::Off {

@@ -76,6 +76,7 @@ pub(super) fn wait(ctx: &mut Context<'_>, waiting: Waiting) -> Result<bool, Comm
     let (tries, host) = (Tries::of(ctx), ctx.host);
     let out = &mut *ctx.out;
     let mut outcome: Result<bool, CommandError> = Ok(false);
+    let kept_bytes = waiting.kept_bytes();
     let waits = host.wait_for_list(ctx.client, waiting, &mut |waiting| {
         let mut any = waiting.keys.iter();
         outcome = any.try_fold(false, |found, name| {
@@ -84,7 +85,9 @@ pub(super) fn wait(ctx: &mut Context<'_>, waiting: Waiting) -> Result<bool, Comm
         !matches!(outcome, Ok(false))
     });
     outcome?;
-    ctx.client.waits = waits;
+    if waits {
+        ctx.client.begin_wait(kept_bytes);
+    }
     Ok(true)
 }
 

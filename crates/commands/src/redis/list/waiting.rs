@@ -8,6 +8,7 @@
 
 use super::pop::take;
 use super::relay::pass_on;
+use crate::connection::kept_name_bytes;
 use crate::host::Host;
 use crate::packed::list::{End, List};
 use crate::redis::collection::{self, Tries};
@@ -36,6 +37,17 @@ pub enum Wanted {
     PopSome(End, usize),
     /// An element that goes to another list.
     Move { from: End, to: End, target: Vec<u8> },
+}
+
+impl Waiting {
+    /// What it takes to keep this.
+    pub fn kept_bytes(&self) -> usize {
+        let target = match &self.wanted {
+            Wanted::Move { target, .. } => target.len(),
+            _ => 0,
+        };
+        target + self.keys.iter().map(|key| kept_name_bytes(key)).sum::<usize>()
+    }
 }
 
 /// Takes an element from one of the keys, if it has one, and replies with it. False: it has none.

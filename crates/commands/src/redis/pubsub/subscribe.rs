@@ -1,6 +1,6 @@
 //! SUBSCRIBE, PSUBSCRIBE and their opposites. The reply is a message for each name.
 
-use crate::connection::{ClientState, ReplyMode, gate};
+use crate::connection::{ClientState, ReplyMode, gate, kept_name_bytes};
 use crate::context::Context;
 use crate::host::{Host, Subscription};
 use crate::redis::row::{Call, Outcome};
@@ -33,6 +33,7 @@ fn names(client: &mut ClientState, kind: Subscription) -> &mut BTreeSet<Vec<u8>>
 fn enter(ctx: &mut Context<'_>, call: &Call<'_>, kind: Subscription, word: &str) -> Outcome {
     for name in call.args.from(1).iter() {
         if names(ctx.client, kind).insert(name.to_vec()) {
+            ctx.client.kept_bytes += kept_name_bytes(name);
             ctx.host.subscribe(ctx.client.id, kind, name);
         }
         tell(ctx, word, Some(name));
@@ -49,6 +50,7 @@ fn leave(ctx: &mut Context<'_>, call: &Call<'_>, kind: Subscription, word: &str)
     };
     for name in &chosen {
         if names(ctx.client, kind).remove(name) {
+            ctx.client.kept_bytes -= kept_name_bytes(name);
             ctx.host.unsubscribe(ctx.client.id, kind, name);
         }
         tell(ctx, word, Some(name));
@@ -79,9 +81,12 @@ fn tell(ctx: &mut Context<'_>, word: &str, name: Option<&[u8]>) {
 /// Takes a client out of the server's index altogether, without a word to it: RESET, and what
 /// the server does when a connection closes.
 pub fn leave_all(client: &mut ClientState, host: &dyn Host) {
+    let mut given_back = 0;
     for (kind, name) in client.subscribed() {
         host.unsubscribe(client.id, kind, name);
+        given_back += kept_name_bytes(name);
     }
+    client.kept_bytes -= given_back;
     client.channels.clear();
     client.patterns.clear();
     client.set_gate(gate::SUBSCRIBED, false);
