@@ -2,8 +2,8 @@
 //!
 //! Input that was announced waits until there is room for it, so that two hundred clients with a
 //! megabyte each queue instead of being closed. So do large replies, where the request can run again
-//! (`reactor/stage/room.rs`). Other output cannot wait: when it passes the bound the connection with
-//! the largest buffers is closed.
+//! (`reactor/stage/room.rs`). Other output cannot wait, nor can what commands have had kept for their client (MULTI,
+//! WATCH, SUBSCRIBE ...): when these pass the bound, somebody is closed (`leaving.rs`).
 //!
 //! ```text
 //!   a request is announced part by part (MSET a <10 MB> b <10 MB>): it holds room for what it has been

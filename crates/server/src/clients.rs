@@ -3,7 +3,6 @@
 //! A connection belongs to one thread, which alone touches its state. What CLIENT LIST, CLIENT
 //! KILL and INFO need of it lies on a card that the owner keeps up to date with plain stores.
 
-use crate::budget::BufferBudget;
 use dolium_commands::connection::{ClientState, gate};
 use dolium_protocol::resp::Version;
 use std::collections::BTreeMap;
@@ -51,6 +50,10 @@ pub struct Card {
     pub buffer_bytes: AtomicU64,
     /// What of it is on its way back: the connection was chosen to be closed, and is not yet.
     pub leaving_bytes: AtomicU64,
+    /// What of it was granted, for a large request or reply.
+    pub granted_bytes: AtomicU64,
+    /// Since when its peer has taken nothing of what is unsent; 0: nothing is. Unix milliseconds.
+    pub stuck_since_ms: AtomicU64,
     pub names: Mutex<Names>,
     /// Raised when a key that the client watches changes: its transaction's own, which the engine
     /// raises. `None`: it watches nothing.
@@ -93,6 +96,8 @@ impl Card {
             output_bytes: AtomicU64::new(0),
             buffer_bytes: AtomicU64::new(0),
             leaving_bytes: AtomicU64::new(0),
+            granted_bytes: AtomicU64::new(0),
+            stuck_since_ms: AtomicU64::new(0),
             names: Mutex::default(),
             dirty: Mutex::default(),
         }
@@ -243,26 +248,7 @@ impl Clients {
         self.lock().values().filter(|card| !card.is_killed()).cloned().collect()
     }
 
-    /// The client whose buffers are largest, to be closed when the budget is passed: chosen once, so
-    /// that the next one is another. What it will give back counts as gone.
-    pub fn choose_largest(&self, budget: &BufferBudget) -> Option<Arc<Card>> {
-        let cards = self.lock();
-        let may_go = |card: &&Arc<Card>| {
-            !card.no_evict.load(Relaxed) && card.leaving_bytes.load(Relaxed) == 0
-        };
-        let largest =
-            cards.values().filter(may_go).max_by_key(|card| card.buffer_bytes.load(Relaxed))?;
-        let bytes = largest.buffer_bytes.load(Relaxed);
-        // Without buffers of its own it would give nothing back.
-        if bytes == 0 {
-            return None;
-        }
-        largest.leaving_bytes.store(bytes, Relaxed);
-        budget.begin_leaving(bytes);
-        Some(largest.clone())
-    }
-
-    fn lock(&self) -> std::sync::MutexGuard<'_, BTreeMap<u64, Arc<Card>>> {
+    pub(crate) fn lock(&self) -> std::sync::MutexGuard<'_, BTreeMap<u64, Arc<Card>>> {
         self.cards.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

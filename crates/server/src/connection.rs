@@ -128,6 +128,8 @@ pub struct Connection {
     pub skipping: usize,
     /// That request without its value: it is answered when the value has come.
     pub refused: Box<[u8]>,
+    /// The peer has taken some of what had been unsent.
+    pub has_read: bool,
     /// Since when the output has been over its soft limit, in milliseconds.
     pub over_soft_since: Option<u64>,
     /// When the wait for an element of a list ends, if it does.

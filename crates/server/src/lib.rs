@@ -22,6 +22,7 @@ pub mod heap;
 mod host;
 pub mod housekeeping;
 pub mod incoming;
+mod leaving;
 pub mod lifecycle;
 pub mod limits;
 pub mod listener;

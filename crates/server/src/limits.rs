@@ -134,6 +134,9 @@ pub const LARGE_REPLY_BYTES_MIN: usize = 128 * 1024;
 /// How long a client may send nothing of a large request, or read nothing of a large reply, while others
 /// wait for its room; or send nothing of a value that goes into its item.
 pub const LARGE_REQUEST_STALL_MS: u64 = 10_000;
+/// A peer that has taken nothing of its unsent output for so long goes before others where clients' memory has
+/// passed its budget. One that reads slowly shows it once a second (`SLOW_PEER_MS`).
+pub const STUCK_PEER_MS: u64 = 3_000;
 /// A peer that has taken nothing for so long is offered more, whether or not its socket has told of room.
 pub const SLOW_PEER_MS: u64 = 900;
 /// How long a listener rests after the process ran out of descriptors.

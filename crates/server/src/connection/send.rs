@@ -49,6 +49,19 @@ impl Connection {
         self.output.len() - self.sent + usize::from(self.transport.is_behind())
     }
 
+    /// Shows others how much waits for the peer, and since when that has taken nothing of it.
+    pub fn note_unsent(&mut self, now: u64) {
+        let unsent = self.unsent() as u64;
+        self.card.output_bytes.store(unsent, Relaxed);
+        let has_read = std::mem::take(&mut self.has_read);
+        let since = &self.card.stuck_since_ms;
+        if unsent == 0 {
+            since.store(0, Relaxed);
+        } else if has_read || since.load(Relaxed) == 0 {
+            since.store(now, Relaxed);
+        }
+    }
+
     /// Sends `bytes`, after whatever has not been sent yet. What finds no room is kept; a large
     /// rest takes the buffer over instead of being copied.
     #[inline(always)]
@@ -123,7 +136,10 @@ impl Connection {
         }
         while self.sent < self.output.len() {
             match self.transport.send(&self.output[self.sent..]) {
-                Ok(n) => self.sent += n,
+                Ok(n) => {
+                    self.sent += n;
+                    self.has_read = true;
+                }
                 Err(e) if e.kind() == ErrorKind::Interrupted => {}
                 Err(e) if e.kind() == ErrorKind::WouldBlock => return Sent::Partly,
                 Err(_) => return Sent::Gone,
@@ -136,6 +152,7 @@ impl Connection {
         }
         self.over_soft_since = None;
         self.card.output_bytes.store(0, Relaxed);
+        self.card.stuck_since_ms.store(0, Relaxed);
         Sent::All
     }
 }

@@ -169,6 +169,7 @@ impl Reactor {
             answering: 0,
             wants: 0,
             counted: 0,
+            has_read: false,
             over_soft_since: None,
             last_ms: self.now,
             habit,

@@ -15,6 +15,7 @@
 mod accept;
 mod batch;
 pub(crate) mod busy;
+mod count;
 mod deliver;
 mod execute;
 mod feed;

@@ -78,7 +78,7 @@ impl Reactor {
         }
         let Some(connection) = self.slab.get(token) else { return };
         let unsent = connection.unsent() as u64;
-        connection.card.output_bytes.store(unsent, Relaxed);
+        connection.note_unsent(self.now);
         let budget = self.server.config.live.client_buffers_max.load(Relaxed);
         let most = self.server.buffers.portion(budget).unsent as u64;
         if unsent > most && connection.hold == Hold::No {
@@ -116,6 +116,7 @@ impl Reactor {
         let sent = unsent.saturating_sub(connection.unsent());
         if sent > 0 {
             connection.last_ms = self.now;
+            connection.note_unsent(self.now);
             self.counters.sends.add(1);
         }
         connection.moved += sent;
@@ -140,49 +141,6 @@ impl Reactor {
             self.make_ready(token);
         }
         self.count_buffers(token);
-    }
-
-    /// Tells the budget what the connection's buffers take now. When all together take more than
-    /// they may, the largest goes.
-    pub(super) fn count_buffers(&mut self, token: Token) {
-        let Some(connection) = self.slab.get(token) else { return };
-        connection.give_back_answered(&self.server.buffers);
-        let queued = connection.input.len() + connection.transport.stored();
-        connection.card.query_bytes.store(queued as u64, Relaxed);
-        let bytes = connection.buffer_bytes();
-        if bytes == connection.counted {
-            return;
-        }
-        let used = self.server.buffers.resize(connection.counted, bytes);
-        let grew = bytes > connection.counted;
-        connection.counted = bytes;
-        let card = &connection.card;
-        card.buffer_bytes.store(bytes, Relaxed);
-        let free = connection.input.capacity() - connection.input.len();
-        card.query_free.store(free as u64, Relaxed);
-        let budget = self.server.config.live.client_buffers_max.load(Relaxed);
-        let used = used.saturating_sub(self.server.buffers.leaving());
-        // Who has been chosen to go already is not to take another with it.
-        let grew = grew && card.leaving_bytes.load(Relaxed) == 0;
-        if grew && used > self.server.buffers.bound(budget) {
-            self.close_largest(used, budget);
-        }
-    }
-
-    #[cold]
-    fn close_largest(&mut self, used: u64, budget: u64) {
-        let Some(card) = self.server.clients.choose_largest(&self.server.buffers) else { return };
-        tracing::warn!(
-            client = card.id,
-            addr = card.addr,
-            used,
-            budget,
-            "closed: clients' buffers passed client-buffers-max and its were the largest"
-        );
-        // By mail, also where it is of this thread: what it was served before is sent to it before that.
-        if let Some(card) = self.server.clients.kill(card.id) {
-            self.server.waiting.kill(&self.server, &card);
-        }
     }
 
     /// The connection is closed as soon as nothing borrows it, and is sent nothing more. From now on it is not served
