@@ -157,6 +157,9 @@ pub const INCLUDE_DEPTH: usize = 16;
 pub const SHUTDOWN_DRAIN_MS: u64 = 1000;
 /// Messages times subscribers that are gathered, so that each subscriber gets its own at once: some bytes each.
 pub const DELIVERIES_AT_ONCE: usize = 65_536;
+/// Bytes of messages, times subscribers, that are gathered likewise. All of one subscriber are written before the
+/// next one's, so this bounds what is written to it before the others show that they do not read either.
+pub const DELIVERED_BYTES_AT_ONCE: usize = 4 * 1024 * 1024;
 /// Changes turned into notifications while the list is held.
 pub const NOTIFY_BURST: usize = 10_000;
 /// Local processes attached at once: what their rings take is part of the buffers' budget.

@@ -41,6 +41,10 @@ impl Message {
         }
     }
 
+    pub fn bytes(&self) -> usize {
+        self.channel.len() + self.payload.len()
+    }
+
     pub fn write(&self, version: Version, out: &mut Vec<u8>) {
         let Message { pattern, channel, payload } = self;
         match pattern {

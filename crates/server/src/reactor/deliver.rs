@@ -39,6 +39,13 @@ impl Reactor {
     fn deliver_to(&mut self, token: Token, messages: &[&Arc<Message>]) {
         for (i, message) in messages.iter().enumerate() {
             let Some(connection) = self.slab.get(token) else { return };
+            // It has been chosen to go since clients' buffers were too many: it gets no more, and what it has got goes.
+            if connection.card.is_leaving() {
+                let card = connection.card.clone();
+                self.out.clear();
+                self.shed(&card);
+                return;
+            }
             // Had it been told that it is not subscribed any more, it would take this for the reply to something
             // else. But it gets what waits for it before that (`stage/messages.rs`).
             if connection.hears_others() && message.is_for(&connection.client) {

@@ -3,7 +3,7 @@
 
 use super::Reactor;
 use crate::connection::{Closing, Hold};
-use crate::limits::{DELIVERIES_AT_ONCE, LARGE_REQUEST_STALL_MS, SHUTDOWN_DRAIN_MS, SLOW_PEER_MS};
+use crate::limits::*;
 use crate::mailbox::Mail;
 use std::sync::atomic::Ordering::Relaxed;
 
@@ -27,7 +27,7 @@ impl Reactor {
     pub(super) fn read_mail(&mut self, moment: Moment) {
         self.post.empty(&mut self.mail);
         let mut mail = std::mem::take(&mut self.mail);
-        let (mut messages, mut deliveries) = (Vec::new(), 0);
+        let (mut messages, mut deliveries, mut bytes) = (Vec::new(), 0, 0);
         for one in mail.drain(..) {
             if moment.puts_off(&one) {
                 self.mail.push(one);
@@ -42,9 +42,10 @@ impl Reactor {
                 }
                 Mail::Deliver { to, message } => {
                     deliveries += to.len();
+                    bytes += to.len() * message.bytes();
                     messages.push((to, message));
-                    if deliveries >= DELIVERIES_AT_ONCE {
-                        deliveries = 0;
+                    if deliveries >= DELIVERIES_AT_ONCE || bytes >= DELIVERED_BYTES_AT_ONCE {
+                        (deliveries, bytes) = (0, 0);
                         self.deliver(&mut messages);
                     }
                 }
