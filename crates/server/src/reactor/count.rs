@@ -21,11 +21,11 @@ impl Reactor {
         let card = &connection.card;
         let queued = connection.input.len() + connection.transport.stored();
         card.query_bytes.store(queued as u64, Relaxed);
-        card.granted_bytes.store(connection.reserved + connection.answering, Relaxed);
         let bytes = connection.buffer_bytes();
         if bytes == connection.counted {
             return;
         }
+        card.granted_bytes.store(connection.reserved + connection.answering, Relaxed);
         let used = buffers.resize(connection.counted, bytes);
         let grew = bytes > connection.counted;
         connection.counted = bytes;
