@@ -132,13 +132,6 @@ fn administration() {
             "lru_crawler sleep 5 noreply\r\n",
             "lru_crawler tocrawl 1 2\r\n",
             "lru_crawler sleep 5\r\n",
-            "lru_crawler disable\r\n",
-            "lru_crawler metadump\r\n",
-            "lru_crawler metadump all\r\n",
-            "lru_crawler metadump 99\r\n",
-            "version\r\nlru_crawler metadump all\r\n",
-            "lru_crawler enable\r\n",
-            "lru_crawler metadump 99\r\n",
             "verbosity 0\r\nwatch\r\n",
             "version\r\nwatch nothing\r\n",
             "stats sizes\r\n",
@@ -214,6 +207,8 @@ fn without_a_crawler_nothing_is_dumped() {
     let refusal = "CLIENT_ERROR lru crawler disabled\r\n";
     ours.expect("lru_crawler disable\r\nlru_crawler mgdump all\r\n", &format!("OK\r\n{refusal}"));
     ours.expect("lru_crawler mgdump 99\r\n", refusal);
+    ours.expect("lru_crawler metadump all\r\nlru_crawler metadump 99\r\n", &refusal.repeat(2));
+    ours.expect("version\r\nlru_crawler metadump 1\r\n", &format!("VERSION 1.6.18\r\n{refusal}"));
     ours.server.settings.fixed.dump_enabled = false;
     ours.expect("lru_crawler metadump all\r\n", refusal);
 }
