@@ -48,8 +48,9 @@ impl Meta {
     /// Looks whether there is something to restore. An error: there is a FILE.meta that is not ours.
     pub fn look(file: &Path) -> Result<Look, String> {
         let path = path(file);
-        let text = match std::fs::read_to_string(&path) {
-            Ok(text) => text,
+        let text = match std::fs::read(&path) {
+            // What is no text is no line of ours, as is nothing.
+            Ok(bytes) => String::from_utf8(bytes).unwrap_or_default(),
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Look::Nothing),
             Err(error) => return Err(format!("{}: {error}", path.display())),
         };
@@ -115,6 +116,22 @@ impl Meta {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// The stream was said not to contain valid UTF-8, and not what to do.
+    #[test]
+    fn what_is_no_text_may_be_removed_as_well() {
+        let file = std::env::temp_dir().join(format!("dolium-no-text-{}", std::process::id()));
+        std::fs::write(path(&file), b"dolium-items 2 \xff\n").expect("a file");
+        let refused = Meta::look(&file).expect_err("it is not ours");
+        std::fs::remove_file(path(&file)).expect("our file");
+        assert!(
+            refused.ends_with(
+                ".meta is no description of saved items that this version can \
+            read: remove it to start with an empty cache"
+            ),
+            "{refused}"
+        );
+    }
 
     #[test]
     fn a_line_says_what_it_was_made_of_and_no_other_does() {
