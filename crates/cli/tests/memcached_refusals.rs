@@ -112,3 +112,20 @@ fn a_port_of_an_extended_option_is_told_by_that() {
         must_refuse(&["-o", &format!("{option}={port}")], 71, &told);
     }
 }
+
+/// No path was named, and of a description that is no text not what to do.
+#[test]
+fn a_memory_file_that_cannot_be_used_is_named() {
+    if peer().is_some() {
+        return;
+    }
+    let told = "-e: /no/such/place/f: there is no folder /no/such/place: make it, or name another";
+    must_refuse(&["-e", "/no/such/place/f"], 1, told);
+    let file = std::env::temp_dir().join(format!("dolium-no-text-{}", std::process::id()));
+    let meta = file.with_extension("meta");
+    std::fs::write(&meta, b"\xff\xfe").expect("a file");
+    let told = format!("{} is no description of saved items", meta.display());
+    must_refuse(&["-e", file.to_str().expect("text")], 1, &told);
+    must_refuse(&["-e", file.to_str().expect("text")], 1, "remove it to start with an empty cache");
+    std::fs::remove_file(meta).expect("our file");
+}

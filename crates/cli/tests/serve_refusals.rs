@@ -94,6 +94,19 @@ fn a_log_file_without_its_folder_is_said_to_lack_that() {
     );
 }
 
+/// No such file or directory, it said of a socket, which would have been made.
+#[test]
+fn a_socket_without_its_folder_is_said_to_lack_that() {
+    for directive in ["--attach-socket", "--unixsocket"] {
+        let said = refused(serve(&[]).args([directive, "/no/such/place/x"]));
+        let told = format!(
+            "/no/such/place/x ({directive}): there is no folder /no/such/place: make it, or name \
+             another file"
+        );
+        assert!(said.ends_with(&told), "{said}");
+    }
+}
+
 /// It was said that the directive in front of the file takes one value, and of a letter what to write instead.
 #[test]
 fn what_stands_in_a_wrong_place_is_told_where_it_belongs() {

@@ -6,6 +6,7 @@
 //!   reactor      one event loop a core: receive, parse, prefetch, run, send
 //!   host         what commands ask of the server (CLIENT, CONFIG, INFO, SLOWLOG, pub/sub)
 //!   housekeeping expiry, memory ahead of need, rates
+//!   folder       what to say of a folder in which no file can be made
 //!   heap         what the program says of its allocator
 //! ```
 
@@ -18,6 +19,7 @@ pub mod clock;
 pub mod config;
 pub mod connection;
 mod doors;
+mod folder;
 pub mod heap;
 mod host;
 pub mod housekeeping;

@@ -5,6 +5,7 @@
 //! as housekeeping finds that its path names another one.
 
 use crate::config::{Config, ConfigFailure};
+use crate::folder;
 use std::fs::{File, OpenOptions};
 use std::io::{self, Write};
 use std::os::unix::fs::MetadataExt;
@@ -39,7 +40,7 @@ pub fn start(config: &Config) -> Result<(), ConfigFailure> {
         None
     } else {
         let opened = LogFile::open(Path::new(&path));
-        let failed = |error| ConfigFailure::new("logfile", why_unopened(Path::new(&path), &error));
+        let failed = |error| ConfigFailure::new("logfile", folder::named(Path::new(&path), &error));
         Some(Arc::new(opened.map_err(failed)?))
     };
     let writer: Box<dyn Write + Send> = match &file {
@@ -60,19 +61,6 @@ pub fn start(config: &Config) -> Result<(), ConfigFailure> {
         }
     }
     Ok(())
-}
-
-/// A file is made where there is none; the folder of one is not.
-fn why_unopened(path: &Path, error: &io::Error) -> String {
-    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
-    match folder {
-        Some(folder) if error.kind() == io::ErrorKind::NotFound && !folder.exists() => format!(
-            "{}: there is no folder {}: make it, or name another file",
-            path.display(),
-            folder.display()
-        ),
-        _ => format!("{}: {error}", path.display()),
-    }
 }
 
 pub fn set_level(level: &str) {

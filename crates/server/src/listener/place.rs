@@ -12,6 +12,7 @@
 //! A server that stops removes the file that it made and no other, and does so while it still listens:
 //! until then the path is in use to everybody else, so that no successor's file can be there already.
 
+use crate::folder;
 use crate::limits::SOCKET_PATH_BYTES_MAX;
 use rustix::fs::{FlockOperation, Mode, OFlags};
 use rustix::io::Errno;
@@ -70,7 +71,13 @@ pub fn take(path: &Path, mode: u32, backlog: i32) -> io::Result<(Place, OwnedFd)
     let _lock = lock_folder(path);
     vacate(path, &address)?;
     let socket = new_socket()?;
-    rustix::net::bind(&socket, &address)?;
+    rustix::net::bind(&socket, &address).map_err(|error| {
+        let error = io::Error::from(error);
+        match folder::why_not_made(path, &error) {
+            Some(why) => io::Error::new(error.kind(), why),
+            None => error,
+        }
+    })?;
     let place = Place::of(path)?;
     // Before anybody can connect.
     if mode != 0 {
@@ -107,7 +114,7 @@ fn vacate(path: &Path, address: &SocketAddrUnix) -> io::Result<()> {
         ));
     }
     match rustix::net::connect(new_socket()?, address) {
-        Err(Errno::CONNREFUSED) => std::fs::remove_file(path),
+        Err(Errno::CONNREFUSED) => folder::vacate(path),
         // Its server has stopped just now.
         Err(Errno::NOENT) => Ok(()),
         Ok(()) | Err(Errno::AGAIN) => Err(io::ErrorKind::AddrInUse.into()),
@@ -169,6 +176,16 @@ mod tests {
         assert!(refused.to_string().contains("has 108 bytes"), "{refused}");
         assert!(refused.to_string().contains("107 at most"), "{refused}");
         std::fs::remove_dir(&folder).expect("nothing is left in it");
+    }
+
+    /// There was no such file, which would have been made.
+    #[test]
+    fn a_path_without_its_folder_is_told_that() {
+        let folder = folder("absent").join("none");
+        let refused = listen(&folder.join("socket")).expect_err("no folder");
+        let told = format!("there is no folder {}: make it", folder.display());
+        assert!(refused.to_string().contains(&told), "{refused}");
+        std::fs::remove_dir(folder.parent().expect("it")).expect("nothing is left in it");
     }
 
     /// A server that stopped deleted whatever had its path by then: that of its successor.

@@ -1,6 +1,7 @@
 //! The sockets that `-p`, `-U`, `-l` and `-s` ask for, and the file that names their ports.
 
 use super::{Place, Setup};
+use crate::folder;
 use crate::lifecycle::StartFailure;
 use crate::listener::{self, Address, Door, DoorFailure, Listener};
 use rustix::net::{AddressFamily, SocketFlags, SocketType};
@@ -25,7 +26,7 @@ impl Setup {
             let mode = self.fixed.unix_mask;
             // Memcached takes the place of whatever socket file is there.
             if is_socket(path) {
-                std::fs::remove_file(path).map_err(fail)?;
+                folder::vacate(path).map_err(fail)?;
             }
             let listener =
                 listener::listen_unix(path, Door::Memcached, mode, backlog).map_err(fail)?;

@@ -138,8 +138,9 @@ impl Server {
     pub fn restore_items(&self) -> Result<(), StartFailure> {
         let Some(file) = &self.memcached.settings.fixed.memory_file else { return Ok(()) };
         let path = std::path::Path::new(file);
-        let failed = |error| StartFailure::Io("the memory file of -e", error);
-        let look = restart::Meta::look(path).map_err(|why| failed(std::io::Error::other(why)))?;
+        let said = |why| StartFailure::Io("the memory file of -e", std::io::Error::other(why));
+        let failed = |error: std::io::Error| said(crate::folder::named(path, &error));
+        let look = restart::Meta::look(path).map_err(said)?;
         let back = match look {
             Look::Nothing => return restart::begin(path).map_err(failed),
             Look::Damaged => {
