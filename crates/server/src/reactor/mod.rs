@@ -87,6 +87,8 @@ pub struct Reactor {
     rings: rings::Rings,
     /// Bytes of output sent that the peer had had no room for.
     resumed: u64,
+    /// Bytes of output of those who were closed for it, since the allocator gave such back last.
+    freed: u64,
     /// Connections to be closed when nothing borrows them.
     doomed: Vec<Token>,
     lingering: linger::Lingering,
@@ -179,6 +181,7 @@ impl Reactor {
             rounds: busy::Rounds::default(),
             rings: rings::Rings::new(),
             resumed: 0,
+            freed: 0,
             doomed: Vec::new(),
             lingering: linger::Lingering::default(),
             starved: Vec::new(),
