@@ -182,3 +182,17 @@ fn keys_that_are_waited_for_are_counted_while_the_wait_lasts() {
     drop(crowd);
     until(&house, |used| used == 0, "the crowd is gone");
 }
+
+/// The slow log kept the whole name of each request's client, 128 times 20 MB, after the client had gone.
+#[test]
+fn the_slow_log_keeps_the_beginning_of_a_long_name() {
+    let house = House::open(&["slowlog-log-slower-than 0"]);
+    let mut client = house.client();
+    client.send(&request(&["CLIENT", "SETNAME", &"n".repeat(10_000)]));
+    client.expect("+OK\r\n");
+    client.ask("PING\r\n", "+PONG\r\n");
+    client.send(b"SLOWLOG GET\r\nQUIT\r\n");
+    let told = String::from_utf8_lossy(&client.take_all()).into_owned();
+    assert!(told.contains("... (9872 more bytes)"), "{told}");
+    assert!(!told.contains(&"n".repeat(129)), "{told}");
+}
