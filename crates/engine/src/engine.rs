@@ -24,6 +24,7 @@ use crate::lease::Leases;
 use crate::limits::DATABASES_MAX;
 use crate::session::Session;
 use crate::summons::Summons;
+use crate::sync::asymmetric;
 use crate::sync::atomics::Ordering::Relaxed;
 use crate::sync::atomics::{AtomicU32, AtomicU64};
 use crate::sync::blocking::Mutex;
@@ -52,7 +53,7 @@ pub struct Engine {
     opened: AtomicU64,
     /// Held while a root is opened, and while everything is locked: a lock, and no mutex, since whoever
     /// takes it and gives it back are different functions of a guard.
-    opening: AtomicU32,
+    opening: [AtomicU32; 2],
     /// Where the sequences of CAS uniques begin in a root that is opened, see `guard/uniques.rs`.
     sequence_floor: AtomicU64,
     /// How many segments there have been.
@@ -89,6 +90,8 @@ impl Engine {
         if options.journal_bytes < JOURNAL_BYTES_MIN {
             return Err(CreateError::Options("the journal's ring takes 1 MiB at least"));
         }
+        // While there are few threads. Where the system refuses, who waits for a lock looks again oftener.
+        asymmetric::prepare();
         let arena = Arena::create(&ArenaOptions {
             max_bytes: options.max_bytes,
             shards: options.shards,
@@ -117,7 +120,7 @@ impl Engine {
             opened: AtomicU64::new(0),
             sequence_floor: AtomicU64::new(0),
             segments: AtomicU32::new(0),
-            opening: AtomicU32::new(0),
+            opening: [AtomicU32::new(0), AtomicU32::new(0)],
             journal_committed: Mutex::default(),
             journal: Journal::new(ring),
             watches: Watches::default(),

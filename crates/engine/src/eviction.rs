@@ -28,7 +28,6 @@ use crate::index::segment::{LINES, Segment};
 use crate::index::shard::Shard;
 use crate::item::Item;
 use crate::session::Session;
-use crate::sync::lock;
 use crate::trial::Met;
 use crate::verbs::{Db, Event, Millis, Policy};
 
@@ -125,7 +124,7 @@ impl Session {
                 continue;
             }
             is_hopeless = false;
-            if !lock::try_acquire(shard.lock()) {
+            if !shard.lock().try_acquire() {
                 met_busy = Some(shard.at);
                 continue;
             }

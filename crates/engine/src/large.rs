@@ -17,7 +17,6 @@ use crate::guard::{Guard, Target};
 use crate::index::bucket::{META_FREQUENCY, META_TTL};
 use crate::session::Session;
 use crate::sync::blocking::Mutex;
-use crate::sync::lock;
 use crate::verbs::{Db, Event, Key, Millis, Policy};
 use queue::{Entry, Queue};
 
@@ -105,7 +104,7 @@ impl Session {
         }
         let shard_number = view.shard_number(entry.hash);
         let shard = view.shard_at(root, shard_number);
-        if !lock::try_acquire(shard.lock()) {
+        if !shard.lock().try_acquire() {
             return false;
         }
         let mut guard = Guard::adopt(self, shard, now);

@@ -22,7 +22,6 @@ use crate::index::read::Contended;
 use crate::index::segment::HOME_LINES;
 use crate::session::Session;
 use crate::sync::atomics::spin_turn;
-use crate::sync::lock;
 use crate::verbs::{Db, Found, Millis};
 pub(crate) use place::{Homes, Place};
 
@@ -206,13 +205,13 @@ impl Session {
             let shard = view.shard_at(view.root_of(db), at.shard as usize);
             let is_ours = self.transaction_holds(shard.at);
             if !is_ours {
-                lock::acquire(shard.lock());
+                shard.lock().acquire();
             }
             // Under the lock only a swap of databases can come between. What is wanted is asked later: it may
             // take long.
             let seen = view.read_homes_locked(db, at, homes, now, hasher, None, place);
             if !is_ours {
-                lock::release(shard.lock());
+                shard.lock().release();
             }
             if let Some((seen, _)) = seen.filter(|(_, read)| read.at == shard.at) {
                 return seen;

@@ -20,7 +20,6 @@ use crate::lease::Slots;
 use crate::maintenance::ExpiryPlace;
 use crate::packed::Packed;
 use crate::sync::atomics::AtomicBool;
-use crate::sync::lock;
 use crate::verbs::*;
 use std::cell::{Cell, RefCell};
 use std::sync::Arc;
@@ -239,7 +238,7 @@ impl Session {
             if self.transaction_holds(shard.at) {
                 self.write(db, key, now).touch(db, key);
             }
-        } else if self.engine.is_open(root) && lock::try_acquire(shard.lock()) {
+        } else if self.engine.is_open(root) && shard.lock().try_acquire() {
             // Of a root that was never opened no lock keeps the database where it is.
             let mut guard = Guard::adopt(self, shard, now);
             if view.root_of(db) == root {
@@ -277,7 +276,7 @@ impl Session {
             let shard = view.shard_of(root, key.hash);
             let ours = self.transaction_holds(shard.at);
             if !ours {
-                lock::acquire(shard.lock());
+                shard.lock().acquire();
             }
             let is_done = match view.probe(db, key) {
                 Some((hit, _)) if view.root_of(db) == root => {
@@ -287,7 +286,7 @@ impl Session {
                 _ => false,
             };
             if !ours {
-                lock::release(shard.lock());
+                shard.lock().release();
             }
             if is_done {
                 return;

@@ -19,17 +19,45 @@ mod atomics {
     }
 }
 
+/// What the two halves are for, as fences that the checker knows.
+mod asymmetric {
+    use super::atomics::Ordering;
+    use loom::sync::atomic::fence;
+
+    thread_local! {
+        /// The step that a control leaves out. The checker runs all its threads on this one.
+        pub static WITHOUT_FENCE: std::cell::Cell<bool> = const { std::cell::Cell::new(false) };
+    }
+
+    pub fn light() {
+        if !WITHOUT_FENCE.get() {
+            // SeqCst: the partner is `heavy`.
+            fence(Ordering::SeqCst);
+        }
+    }
+
+    pub fn heavy() -> bool {
+        // SeqCst: the partner is `light`.
+        fence(Ordering::SeqCst);
+        true
+    }
+}
+
 mod sleep {
     use super::atomics::{AtomicU32, Ordering};
     use loom::sync::{Condvar, Mutex};
+    use std::time::Duration;
 
     pub const SPIN_TURNS: u32 = 1;
+    // Nobody looks again here: a wake that gets lost is a deadlock.
+    pub const LIMIT: Duration = Duration::ZERO;
+    pub const LIMIT_UNORDERED: Duration = Duration::ZERO;
 
     loom::lazy_static! {
         static ref QUEUE: (Mutex<()>, Condvar) = (Mutex::new(()), Condvar::new());
     }
 
-    pub fn sleep(word: &AtomicU32, value: u32) {
+    pub fn sleep(word: &AtomicU32, value: u32, _limit: Duration) {
         let held = QUEUE.0.lock().unwrap();
         if word.load(Ordering::Relaxed) == value {
             drop(QUEUE.1.wait(held).unwrap());
@@ -48,14 +76,45 @@ use scenarios::{one_tries_while_another_holds, threads_add};
 
 #[test]
 fn two_threads_exclude_each_other_and_nobody_sleeps_for_ever() {
-    loom::model(|| threads_add(2, 2));
+    loom::model(|| threads_add(2, 1));
+}
+
+/// Whoever sleeps for a second time may take for news what was said to him the first time. Six
+/// preemptions are enough to find an exchange of `asleep` that orders nothing; all of them take long.
+#[test]
+fn two_threads_that_come_again_exclude_each_other() {
+    let mut builder = loom::model::Builder::new();
+    builder.preemption_bound = Some(8);
+    builder.check(|| threads_add(2, 2));
 }
 
 #[test]
 fn three_threads_exclude_each_other() {
     let mut builder = loom::model::Builder::new();
-    builder.preemption_bound = Some(2);
+    builder.preemption_bound = Some(3);
     builder.check(|| threads_add(3, 1));
+}
+
+/// The control: with nothing between the store and the look, whoever lay down meanwhile is not seen.
+#[test]
+#[should_panic = "deadlock"]
+fn without_the_fence_somebody_sleeps_for_ever() {
+    // No `Arc`: the checker's own cannot be dropped while it unwinds.
+    loom::lazy_static! {
+        static ref WORDS: [atomics::AtomicU32; 2] =
+            [atomics::AtomicU32::new(0), atomics::AtomicU32::new(0)];
+    }
+    fn once() {
+        let lock = lock::Lock { word: &WORDS[0], asleep: &WORDS[1] };
+        lock.acquire();
+        lock.release();
+    }
+    asymmetric::WITHOUT_FENCE.set(true);
+    loom::model(|| {
+        let other = thread::spawn(once);
+        once();
+        other.join().unwrap();
+    });
 }
 
 #[test]

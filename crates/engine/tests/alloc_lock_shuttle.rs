@@ -19,17 +19,30 @@ mod atomics {
     }
 }
 
+/// One task at a time: there is nothing for a fence to order.
+mod asymmetric {
+    pub fn light() {}
+
+    pub fn heavy() -> bool {
+        true
+    }
+}
+
 mod sleep {
     use super::atomics::{AtomicU32, Ordering};
     use shuttle::sync::{Condvar, Mutex};
+    use std::time::Duration;
 
     pub const SPIN_TURNS: u32 = 1;
+    // Nobody looks again here: a wake that gets lost is a deadlock.
+    pub const LIMIT: Duration = Duration::ZERO;
+    pub const LIMIT_UNORDERED: Duration = Duration::ZERO;
 
     shuttle::lazy_static! {
         static ref QUEUE: (Mutex<()>, Condvar) = (Mutex::new(()), Condvar::new());
     }
 
-    pub fn sleep(word: &AtomicU32, value: u32) {
+    pub fn sleep(word: &AtomicU32, value: u32, _limit: Duration) {
         let held = QUEUE.0.lock().unwrap();
         if word.load(Ordering::Relaxed) == value {
             drop(QUEUE.1.wait(held).unwrap());

@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! CLASS 128 B   0 lock u32 | 4 heads of four lists u32 x 4 | 20 pages u32 | 24 free blocks u32
-//!               28 empty pages u32 | 32 pad
+//!               28 empty pages u32 | 32 the lock's "asleep" u32 | 36 pad
 //! ```
 //!
 //! List 0 holds the pages with less than a quarter of their blocks free, list 3 those with three
@@ -17,13 +17,14 @@ use super::page::{NEXT, PREVIOUS, State};
 use crate::arena::header::FAULTS_AT;
 use crate::arena::layout::{CLASS_CTL_BYTES, CLASSES_AT, UNITS_PER_PAGE};
 use crate::sync::atomics::Ordering::Relaxed;
-use crate::sync::lock::{Held, lock};
+use crate::sync::lock::{Held, Lock};
 
 pub(super) const LISTS: u32 = 4;
 const HEADS: u64 = 4;
 const PAGES: u64 = 20;
 const FREE_BLOCKS: u64 = 24;
 const EMPTY_PAGES: u64 = 28;
+const ASLEEP: u64 = 32;
 /// Empty pages that a class keeps, so that one block to and fro does not cost a page each time.
 const EMPTY_PAGES_KEPT: u32 = 1;
 
@@ -34,7 +35,9 @@ impl Allocator {
     }
 
     pub(super) fn class_lock(&self, class: Class) -> Held<'_> {
-        lock(self.arena.u32_at(Self::class_at(class)))
+        let at = Self::class_at(class);
+        let (word, asleep) = (self.arena.u32_at(at), self.arena.u32_at(at + ASLEEP));
+        Lock { word, asleep }.hold()
     }
 
     #[inline]

@@ -9,11 +9,11 @@
 use super::Allocator;
 use super::extent::{Summary, aligned_group, steps_of_units, unit_mask};
 use super::runs::Free;
-use crate::arena::header::{FREE_UNITS_AT, HEAP_LOCK_AT, RUN_UNITS_AT};
+use crate::arena::header::{FREE_UNITS_AT, HEAP_ASLEEP_AT, HEAP_LOCK_AT, RUN_UNITS_AT};
 use crate::arena::layout::{STEP, STEPS_PER_EXTENT, UNIT, UNITS_PER_EXTENT, UNITS_PER_PAGE};
 use crate::sync::atomics::Ordering::Relaxed;
 use crate::sync::atomics::yield_turn;
-use crate::sync::lock::{Held, lock};
+use crate::sync::lock::{Held, Lock};
 use std::cell::Cell;
 
 /// How often a run waits for memory that is being committed ahead: ten milliseconds or so,
@@ -54,7 +54,8 @@ impl Span {
 
 impl Allocator {
     pub(super) fn heap_lock(&self) -> Held<'_> {
-        lock(self.arena.u32_at(HEAP_LOCK_AT))
+        let word = self.arena.u32_at(HEAP_LOCK_AT);
+        Lock { word, asleep: self.arena.u32_at(HEAP_ASLEEP_AT) }.hold()
     }
 
     /// Takes an aligned group of 4 or 8 units. `None`: no memory within the limit.

@@ -8,7 +8,7 @@
 //! 144 session slots claimed u64 | 152 session slots committed u64
 //! 192 committed u64 | 200 limit u64
 //! 256 heap lock u32 | 260 known extents u32 | 264 free units u64 | 272 collapse cursor u32
-//!     276 collapse refusals u32 | 280 units in large blocks u64
+//!     276 collapse refusals u32 | 280 units in large blocks u64 | 288 the heap lock's "asleep" u32
 //! 320 drain u32 | 324 releases u32 | 328 faults u64
 //! 1024 .. 4096 the engine's own words (index, guard, journal): see the modules that use them
 //! ```
@@ -46,6 +46,7 @@ pub const FREE_UNITS_AT: u64 = 264;
 pub const COLLAPSE_CURSOR_AT: u64 = 272;
 pub const COLLAPSE_REFUSALS_AT: u64 = 276;
 pub const RUN_UNITS_AT: u64 = 280;
+pub const HEAP_ASLEEP_AT: u64 = 288;
 
 pub const DRAIN_AT: u64 = 320;
 pub const RELEASES_AT: u64 = 324;

@@ -23,7 +23,6 @@ use crate::item::Item;
 use crate::sync::atomics::Ordering::{Acquire, Relaxed, Release};
 use crate::sync::atomics::{AtomicBool, AtomicU64};
 use crate::sync::blocking::RwLock;
-use crate::sync::lock;
 use crate::verbs::{Db, Encoding, Kind, Millis};
 use std::sync::Arc;
 
@@ -246,7 +245,7 @@ impl Cut {
                 continue;
             }
             let shard = view.shard_at(root, self.shard);
-            if !lock::try_acquire(shard.lock()) {
+            if !shard.lock().try_acquire() {
                 return CutStep::Busy;
             }
             let directory = shard.directory();
@@ -261,7 +260,7 @@ impl Cut {
                     more = true;
                 }
             }
-            lock::release(shard.lock());
+            shard.lock().release();
             if !more {
                 (self.shard, self.place) = (self.shard + 1, 0);
             }
@@ -300,8 +299,8 @@ impl Drop for Cut {
         for &root in &self.roots {
             for number in 0..self.engine.view().shard_count() {
                 let shard = self.engine.view().shard_at(root, number);
-                lock::acquire(shard.lock());
-                lock::release(shard.lock());
+                shard.lock().acquire();
+                shard.lock().release();
             }
         }
         *self.engine.cut_state().plan.write().expect("no holder panics") = None;

@@ -11,7 +11,6 @@
 use super::Engine;
 use crate::index::shard::Shard;
 use crate::journal::{ChangeReader, Delivery, Wants};
-use crate::sync::lock;
 use crate::verbs::StoreError;
 use std::sync::Arc;
 
@@ -71,9 +70,9 @@ impl Engine {
         let roots = (0..u32::from(self.databases())).filter(|root| self.is_open(*root));
         roots.flat_map(|root| (0..view.shard_count()).map(move |n| (root, n))).all(|(root, n)| {
             let shard: Shard<'_> = view.shard_at(root, n);
-            let was_free = lock::try_acquire(shard.lock());
+            let was_free = shard.lock().try_acquire();
             if was_free {
-                lock::release(shard.lock());
+                shard.lock().release();
             }
             was_free
         })

@@ -4,7 +4,7 @@
 use super::{Engine, ROOTS_AT};
 use crate::sync::atomics::AtomicU64;
 use crate::sync::atomics::Ordering::{Acquire, Relaxed, Release};
-use crate::sync::lock;
+use crate::sync::lock::Lock;
 use crate::verbs::Db;
 
 impl Engine {
@@ -12,14 +12,20 @@ impl Engine {
         self.opened.load(Acquire) & 1 << root != 0
     }
 
+    /// Held while databases are opened, and by whom who lets none be opened.
+    fn opening(&self) -> Lock<'_> {
+        let [word, asleep] = &self.opening;
+        Lock { word, asleep }
+    }
+
     /// The bits of the roots in use; none is added until `end_closed_opening`.
     pub(crate) fn close_opening(&self) -> u64 {
-        lock::acquire(&self.opening);
+        self.opening().acquire();
         self.opened.load(Relaxed)
     }
 
     pub(crate) fn end_closed_opening(&self) {
-        lock::release(&self.opening);
+        self.opening().release();
     }
 
     /// The root of a database that is about to be written to. Without any shard's lock: see `lock_all`.
@@ -34,7 +40,7 @@ impl Engine {
 
     #[cold]
     fn commit_root(&self, root: u32) {
-        let _opening = lock::lock(&self.opening);
+        let _opening = self.opening().hold();
         if !self.is_open(root) {
             // Without memory the control blocks are still mapped, as zero pages on demand: the
             // store stays correct, and the next put is refused for want of a segment.

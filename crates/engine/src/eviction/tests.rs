@@ -65,7 +65,7 @@ fn segments_without_deadlines_are_passed_in_one_stride() {
     let mut names = (0..).map(|number: u32| format!("short-lived {number}"));
     let late = names.find(is_late).expect("there is no end of names");
     put(&session, &late, Deadline::At(FAR));
-    lock::acquire(shard.lock());
+    shard.lock().acquire();
     let mut guard = Guard::adopt(&session, shard, NOW);
     let target = Target { db: DB, root: view.root_of(DB), shard_number: 0, shard };
     assert_eq!(session.evict_from(&mut guard, &target, Policy::VolatileLru, true, 1), 1);

@@ -30,7 +30,6 @@ use crate::item::{PlainHead, write_plain_item};
 use crate::lease::LEASED_BYTES_MIN;
 use crate::session::Session;
 use crate::sync::atomics::Ordering::Relaxed;
-use crate::sync::lock;
 use crate::verbs::*;
 use std::hint::{cold_path, select_unpredictable};
 
@@ -65,19 +64,19 @@ impl Session {
         // An empty shard's lock may lie in memory that nobody has committed yet: no way leads there.
         // A transaction of this session has the lock already: then, too, it is the guard's.
         if let (Some(head), Some(way)) = (head, view.way_to(shard, key.hash))
-            && lock::try_acquire(shard.lock())
+            && shard.lock().try_acquire()
         {
             // As in `lock_one`: SWAPDB may have given the database another root meanwhile.
             if view.root_of(db) == root {
                 if self.set_alike(&view, shard, &way, key, value, &head) {
-                    lock::release(shard.lock());
+                    shard.lock().release();
                     return Ok(REPLACED);
                 }
                 cold_path();
                 let guard = Guard::adopt(self, shard, now);
                 return set_held(guard, db, (key.bytes, key.hash), value);
             }
-            lock::release(shard.lock());
+            shard.lock().release();
         }
         cold_path();
         self.set_other(db, (key.bytes, key.hash), value, now)
@@ -108,19 +107,19 @@ impl Session {
         let view = self.view();
         let head = PlainHead::narrow(key.bytes.len(), value.len());
         if let (Some(head), Some((shard, root))) = (head, view.shard_fetched(fetch))
-            && lock::try_acquire(shard.lock())
+            && shard.lock().try_acquire()
         {
             // As in `set`.
             if view.root_of(db) == root {
                 if self.set_fetched_alike(&view, shard, key, fetch, value, &head) {
-                    lock::release(shard.lock());
+                    shard.lock().release();
                     return Ok(REPLACED);
                 }
                 cold_path();
                 let guard = Guard::adopt(self, shard, now);
                 return set_fetched_held(guard, db, key, fetch, value);
             }
-            lock::release(shard.lock());
+            shard.lock().release();
         }
         cold_path();
         self.set_other(db, (key.bytes, key.hash), value, now)

@@ -27,7 +27,6 @@ mod whole;
 use crate::engine::Engine;
 use crate::index::shard::Shard;
 use crate::session::Session;
-use crate::sync::lock;
 use crate::verbs::{Db, Key, Millis, StoreError};
 
 pub(crate) use lookup::{Spot, Target};
@@ -142,12 +141,12 @@ impl Engine {
         loop {
             let root = self.open_root(db);
             let shard = self.view().shard_of(root, hash);
-            lock::acquire(shard.lock());
+            shard.lock().acquire();
             // SWAPDB may have given the database another root while this waited.
             if self.view().root_of(db) == root {
                 return shard.at;
             }
-            lock::release(shard.lock());
+            shard.lock().release();
         }
     }
 
@@ -187,7 +186,7 @@ impl Engine {
     fn acquire_all(&self, held: &[usize]) {
         for &at in held {
             let shard = Shard { words: self.view().words, at };
-            lock::acquire(shard.lock());
+            shard.lock().acquire();
             shard.flip_several();
         }
     }
@@ -196,7 +195,7 @@ impl Engine {
         for &at in &held.shards {
             let shard = Shard { words: self.view().words, at };
             shard.flip_several();
-            lock::release(shard.lock());
+            shard.lock().release();
         }
         if held.is_all {
             self.end_closed_opening();
@@ -209,7 +208,7 @@ impl Drop for Guard<'_> {
     fn drop(&mut self) {
         match &self.held {
             Held::One(at) => {
-                lock::release(Shard { words: self.session.view().words, at: *at }.lock());
+                Shard { words: self.session.view().words, at: *at }.lock().release();
             }
             Held::Several(held) => self.session.engine().unlock_several(held),
             Held::Transaction => {}

@@ -15,7 +15,6 @@ use crate::item::{KEY_ROOM_VALUE_MIN, PlainHead, write_plain_item};
 use crate::journal::Entry;
 use crate::lease::LEASED_BYTES_MIN;
 use crate::session::Session;
-use crate::sync::lock;
 use crate::verbs::*;
 
 /// Key and value of what takes the short way; longer items are dominated by their bytes.
@@ -36,12 +35,12 @@ impl Session {
         if let Some((shard, root)) = self.view().shard_fetched(fetch)
             && !self.in_transaction()
         {
-            lock::acquire(shard.lock());
+            shard.lock().acquire();
             // As in `lock_one`. The root is open: the key's shard has a segment.
             if self.view().root_of(db) == root {
                 return Guard { session: self, now, held: Held::One(shard.at) };
             }
-            lock::release(shard.lock());
+            shard.lock().release();
         }
         self.write(db, key, now)
     }

@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! line 0, written by writers            line 1, read by everyone
-//!   0 u32 lock   4 u32 unused            64 u64 directory word, see directory.rs
+//!   0 u32 lock   4 u32 asleep            64 u64 directory word, see directory.rs
 //!   8 u64 items                          72 u64 several: odd while several keys are written, or
 //!                                          a value in place
 //!  16 u64 sequence (CAS uniques)
@@ -17,9 +17,8 @@
 use crate::arena::Mem;
 use crate::index::directory::{DIRECTORY_HEADER_BYTES, DirectoryWord};
 use crate::index::segment::Segment;
-use crate::sync::atomics::AtomicU32;
 use crate::sync::atomics::Ordering::{Acquire, Relaxed, Release};
-
+use crate::sync::lock::Lock;
 use crate::verbs::Millis;
 
 pub(crate) const SHARD_BYTES: usize = 128;
@@ -33,8 +32,8 @@ pub(crate) struct Shard<'a> {
 
 impl<'a> Shard<'a> {
     #[inline(always)]
-    pub fn lock(&self) -> &'a AtomicU32 {
-        self.words.u32_in(self.at, 0)
+    pub fn lock(&self) -> Lock<'a> {
+        Lock { word: self.words.u32_in(self.at, 0), asleep: self.words.u32_in(self.at, 4) }
     }
 
     #[inline(always)]

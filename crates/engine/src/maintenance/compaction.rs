@@ -16,7 +16,6 @@ use crate::item::Item;
 use crate::session::Session;
 use crate::sync::atomics::Ordering::{Relaxed, Release};
 use crate::sync::atomics::fence;
-use crate::sync::lock;
 use crate::verbs::{Db, Key, Millis};
 
 /// Pages tried in one go when somebody waits for memory, until one is empty.
@@ -199,7 +198,7 @@ impl Session {
         let view = self.view();
         let root = view.root_of(db);
         let shard = view.shard_of(root, key.hash);
-        if !lock::try_acquire(shard.lock()) {
+        if !shard.lock().try_acquire() {
             return None;
         }
         let guard = Guard::adopt(self, shard, now);
@@ -280,8 +279,8 @@ impl Session {
         }
         let shard = view.shard_at(root, shard_number);
         match self.waits_for_locks.get() {
-            true => lock::acquire(shard.lock()),
-            false if lock::try_acquire(shard.lock()) => {}
+            true => shard.lock().acquire(),
+            false if shard.lock().try_acquire() => {}
             false => return None,
         }
         let guard = Guard::adopt(self, shard, now);

@@ -19,7 +19,6 @@ use crate::index::segment::{LINES, NO_DUE, Segment};
 use crate::item::Item;
 use crate::session::Session;
 use crate::sync::atomics::yield_turn;
-use crate::sync::lock;
 use crate::verbs::{Db, Event, Millis};
 
 /// How long a segment is left alone after a sweep: the most by which an expiry is late.
@@ -73,7 +72,7 @@ impl Session {
                     expired.is_cut_short = true;
                     break;
                 }
-                lock::acquire(shard.lock());
+                shard.lock().acquire();
                 let mut guard = Guard::adopt(self, shard, now);
                 // After a SWAPDB meanwhile the next call sees to what the database has now.
                 if view.root_of(db) == root {

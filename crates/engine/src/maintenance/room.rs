@@ -10,7 +10,6 @@ use crate::index::shard::Shard;
 use crate::item::{KEY_ROOM, KEY_ROOM_VALUE_MIN};
 use crate::session::Session;
 use crate::sync::atomics::yield_turn;
-use crate::sync::lock::lock;
 use crate::verbs::{Db, Key, Millis, Policy, StoreError};
 
 /// While this much can still be committed, nobody looks closer.
@@ -274,7 +273,7 @@ impl Session {
                 }
                 match evicted.met_busy {
                     // As whoever writes there waits. Nothing is locked here: EXEC makes its room before.
-                    Some(at) => drop(lock(Shard { words: self.mem(), at }.lock())),
+                    Some(at) => drop(Shard { words: self.mem(), at }.lock().hold()),
                     None => (0..FRUITLESS_TURNS).for_each(|_| yield_turn()),
                 }
             }

@@ -10,7 +10,6 @@ use crate::index::bucket::SLOTS;
 use crate::index::segment::LINES;
 use crate::index::shard::Shard;
 use crate::session::Session;
-use crate::sync::lock;
 use crate::verbs::{Db, Millis, Policy};
 
 /// The index may take one part in so many of what the limit leaves for it and items.
@@ -43,7 +42,7 @@ impl Session {
             }
             let shard_number = turn % shards;
             let shard = view.shard_at(root, shard_number);
-            if !lock::try_acquire(shard.lock()) {
+            if !shard.lock().try_acquire() {
                 return false;
             }
             let mut guard = Guard::adopt(self, shard, now);

@@ -89,7 +89,7 @@ pub fn fence(_ordering: Ordering) {}
 
 /// Sleeps while the word holds `expected`, until it is woken. Unlike the system's futex it has no
 /// time limit, so that a lost wake-up is a deadlock, which shuttle reports.
-pub fn futex_wait(word: &AtomicU32, expected: u32) {
+pub fn futex_wait(word: &AtomicU32, expected: u32, _limit: Duration) {
     let at = std::ptr::from_ref(word) as usize;
     let me = shuttle::thread::current();
     if word.0.load(Ordering::SeqCst) != expected {

@@ -5,6 +5,12 @@
 
 #[cfg(not(shuttle))]
 use super::atomics::AtomicU32;
+use std::time::Duration;
+
+/// After so long who sleeps on a lock looks again, should his wake have got lost with whoever sent it.
+pub const LIMIT: Duration = Duration::from_millis(10);
+/// The same where the system cannot order a sleeper and the lock's holder, and wakes get lost.
+pub const LIMIT_UNORDERED: Duration = Duration::from_millis(1);
 
 /// Turns to spin before sleeping. Critical sections are mostly shorter than a sleep and a wake.
 pub const SPIN_TURNS: u32 = if cfg!(miri) {
@@ -15,12 +21,12 @@ pub const SPIN_TURNS: u32 = if cfg!(miri) {
     100
 };
 
-/// Sleeps while the word has this value, until woken, for 10 ms at most. Every outcome (woken,
+/// Sleeps while the word has this value, until woken, for `limit` at most. Every outcome (woken,
 /// value changed, timeout, signal) means the same: look again.
 #[cfg(not(any(miri, shuttle)))]
-pub fn sleep(word: &AtomicU32, value: u32) {
+pub fn sleep(word: &AtomicU32, value: u32, limit: Duration) {
     use rustix::thread::futex;
-    let limit = futex::Timespec { tv_sec: 0, tv_nsec: 10_000_000 };
+    let limit = futex::Timespec { tv_sec: 0, tv_nsec: limit.as_nanos() as i64 };
     let _ = futex::wait(word, futex::Flags::empty(), value, Some(&limit));
 }
 
@@ -35,7 +41,7 @@ pub fn wake_one(word: &AtomicU32) {
 
 /// Miri has no futex of ours; there a sleeper is one that lets the others run.
 #[cfg(all(miri, not(shuttle)))]
-pub fn sleep(_word: &AtomicU32, _value: u32) {
+pub fn sleep(_word: &AtomicU32, _value: u32, _limit: Duration) {
     std::thread::yield_now();
 }
 

@@ -3,18 +3,25 @@
 //! There is no timeout in the models: a wake that gets lost is a deadlock, and the checker says so.
 
 use crate::atomics::{AtomicU32, Ordering};
-use crate::{Arc, lock, thread};
+use crate::lock::Lock;
+use crate::{Arc, thread};
 
 /// Two halves of a value that nobody may see apart.
 struct Pair {
     word: AtomicU32,
+    asleep: AtomicU32,
     left: AtomicU32,
     right: AtomicU32,
 }
 
 impl Pair {
     fn new() -> Pair {
-        Pair { word: AtomicU32::new(0), left: AtomicU32::new(0), right: AtomicU32::new(0) }
+        let zero = || AtomicU32::new(0);
+        Pair { word: zero(), asleep: zero(), left: zero(), right: zero() }
+    }
+
+    fn lock(&self) -> Lock<'_> {
+        Lock { word: &self.word, asleep: &self.asleep }
     }
 
     /// Relaxed on purpose: what orders these is the lock alone.
@@ -33,7 +40,7 @@ pub fn threads_add(threads: u32, rounds: u32) {
             let pair = pair.clone();
             thread::spawn(move || {
                 for _ in 0..rounds {
-                    let _held = lock::lock(&pair.word);
+                    let _held = pair.lock().hold();
                     pair.add_one();
                 }
             })
@@ -42,7 +49,7 @@ pub fn threads_add(threads: u32, rounds: u32) {
     for worker in workers {
         worker.join().unwrap();
     }
-    let _held = lock::lock(&pair.word);
+    let _held = pair.lock().hold();
     assert_eq!(pair.left.load(Ordering::Relaxed), threads * rounds);
 }
 
@@ -50,18 +57,18 @@ pub fn one_tries_while_another_holds() {
     let pair = Arc::new(Pair::new());
     let other = pair.clone();
     let worker = thread::spawn(move || {
-        if lock::try_acquire(&other.word) {
+        if other.lock().try_acquire() {
             other.add_one();
-            lock::release(&other.word);
+            other.lock().release();
             1
         } else {
             0
         }
     });
-    lock::acquire(&pair.word);
+    pair.lock().acquire();
     pair.add_one();
-    lock::release(&pair.word);
+    pair.lock().release();
     let tried = worker.join().unwrap();
-    let _held = lock::lock(&pair.word);
+    let _held = pair.lock().hold();
     assert_eq!(pair.left.load(Ordering::Relaxed), 1 + tried);
 }
