@@ -24,6 +24,9 @@ pub const LONG_TURNS_BYTES: u64 = 1024 * 1024;
 pub const LONG_TURNS_US: u64 = 500;
 /// Commands that are parsed and prefetched before the first of them runs.
 pub const BATCH_COMMANDS: usize = 64;
+/// With so many, and all of a connection's, it ends: what the system looked at to receive them is still near
+/// when it sends the answers (decision 188).
+pub const BATCH_ENOUGH: usize = 48;
 /// Replies from this size on, a first level cache's, leave little of what was prefetched there.
 pub const DRIVES_OUT_BYTES: usize = 32 * 1024;
 /// Keys beyond the first of each command that a batch prefetches (MGET, MSET, DEL).

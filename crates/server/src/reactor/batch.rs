@@ -10,7 +10,7 @@
 
 use super::request::Request;
 use crate::clients::Token;
-use crate::limits::{BATCH_BYTES, BATCH_COMMANDS, BATCH_EXTRA_KEYS};
+use crate::limits::{BATCH_BYTES, BATCH_COMMANDS, BATCH_ENOUGH, BATCH_EXTRA_KEYS};
 use dolium_engine::Fetch;
 use dolium_protocol::resp::{ArgVec, Few};
 
@@ -83,6 +83,12 @@ impl Batch {
     #[inline]
     pub fn is_full(&self) -> bool {
         self.used == BATCH_COMMANDS || self.bytes >= BATCH_BYTES
+    }
+
+    /// Behind a connection's last request: whether to run before another connection's are gathered.
+    #[inline(always)]
+    pub fn is_enough(&self) -> bool {
+        self.used >= BATCH_ENOUGH
     }
 
     /// How many requests there is room for.

@@ -3,7 +3,7 @@
 //! ```text
 //!   epoll_wait -> mail from other threads
 //!              -> for each ready connection, and busy ones: recv into the hot buffer, parse, prefetch
-//!                 `- 64 commands, or nothing left: prefetch items, run, one send per connection,
+//!                 `- 48 commands with a connection's last, 64, or nothing left: prefetch items, run, one send per connection,
 //!                    short replies of GETs and SETs when all have run
 //!              -> the ready list, until long turns have moved a megabyte
 //!              -> mail that waits for the turns, and what of it has been taken meanwhile (`mailbox.rs`)
@@ -287,7 +287,7 @@ impl Reactor {
                     }
                 }
                 // One place for both: the batch's code, which is long, is part of this function.
-                let mut is_due = is_full || is_over;
+                let mut is_due = is_full || is_over || self.batch.is_enough();
                 while is_due {
                     self.run_batch_inline();
                     is_full = is_full && self.parse_on();
