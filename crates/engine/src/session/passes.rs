@@ -167,17 +167,40 @@ impl Session {
             }
             let found = met.item.found(met.meta).0;
             show(&met.item, &found);
-            Some(found.frequency < META_FREQUENCY || self.is_first_use_in_second(&found, now))
+            let is_counted = found.frequency < META_FREQUENCY;
+            Some((is_counted, self.is_first_use_in_second(&found, now)))
         });
-        let Some(Some(is_news)) = met else {
+        let Some(Some((is_counted, is_noted))) = met else {
             cold_path();
             return false;
         };
-        if is_news {
+        if is_noted || is_counted && self.in_transaction() {
             cold_path();
             self.note_use(db, key, now);
+        } else if is_counted {
+            cold_path();
+            self.count_use(fetch, db);
         }
         true
+    }
+
+    /// Counts a read for eviction, unless the shard is busy: where the passes have seen the key's slot, if that is
+    /// still so. Among many keys most reads are of those that have not been read three times.
+    #[inline(never)]
+    fn count_use(&self, fetch: &Fetch, db: Db) {
+        let view = self.view();
+        // The root is open: the key's shard has a segment.
+        let Some((shard, root)) = view.shard_fetched(fetch) else { return };
+        let lock = shard.lock();
+        if lock.try_acquire() {
+            // As in `lock_one`.
+            if view.root_of(db) == root
+                && let Some((line, slot, _)) = view.slot_fetched(fetch)
+            {
+                line.bump_frequency(slot);
+            }
+            lock.release();
+        }
     }
 
     /// Counts reads that [`Session::get_framed`] has answered, or looks at keys that were there.
