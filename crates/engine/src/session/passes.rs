@@ -233,3 +233,47 @@ impl Session {
         (found.unique != 0 || found.flags != 0) && found.last_use_s != (now / 1000) as u32
     }
 }
+
+#[cfg(all(test, not(any(shuttle, loom))))]
+mod tests {
+    use super::*;
+    use crate::arena::Frame;
+    use crate::engine::{Engine, EngineOptions};
+
+    #[test]
+    fn a_read_of_a_fetched_key_is_counted_if_its_slot_is_still_its_own() {
+        let engine = Engine::create(EngineOptions::default()).unwrap();
+        let session = engine.session().unwrap();
+        let key = engine.key(b"key");
+        let frequency = || session.peek(Db(0), &key, 1).unwrap().frequency;
+        let fetch = || {
+            let mut fetches = Vec::new();
+            session.fetch_line(Db(0), key.hash, &mut fetches);
+            session.fetch_items(&mut fetches);
+            fetches[0]
+        };
+        let read = |fetch: &Fetch| {
+            let frame = |_| Frame { head: [0; 8], head_len: 0, end: *b"\r\n" };
+            session.get_framed(fetch, Db(0), &key, 1, &mut Vec::new(), frame)
+        };
+        session.set(Db(0), &key, b"one", 1).unwrap();
+        let before = fetch();
+        for reads in [1, 2, 3, 3] {
+            assert!(read(&before));
+            assert_eq!(frequency(), reads);
+        }
+        session.write(Db(0), &key, 1).remove(Db(0), &key, Event::Del);
+        session.set(Db(0), &key, b"two", 1).unwrap();
+        // What the passes saw is gone: neither this item nor that one's slot is changed by it.
+        session.count_use(&before, Db(0));
+        assert_eq!(frequency(), 0);
+        session.count_use(&fetch(), Db(0));
+        assert_eq!(frequency(), 1);
+        // Who holds the lock is not waited for.
+        let (shard, _) = session.view().shard_fetched(&before).unwrap();
+        let held = shard.lock().hold();
+        session.count_use(&fetch(), Db(0));
+        drop(held);
+        assert_eq!(frequency(), 1);
+    }
+}
