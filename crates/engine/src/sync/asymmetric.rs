@@ -15,9 +15,9 @@
 
 #[cfg(not(any(miri, shuttle)))]
 mod system {
+    use crate::sync::atomics::{Ordering, compiler_fence};
     use rustix::io::Errno;
     use rustix::thread::{MembarrierCommand as Command, membarrier};
-    use std::sync::atomic::{Ordering, compiler_fence};
 
     #[inline(always)]
     pub fn light() {
@@ -54,7 +54,7 @@ mod system {
 /// Miri knows no `membarrier`, but what it is for.
 #[cfg(all(miri, not(shuttle)))]
 mod system {
-    use std::sync::atomic::{Ordering, fence};
+    use crate::sync::atomics::{Ordering, fence};
 
     pub fn light() {
         // SeqCst: the partner is `heavy`.

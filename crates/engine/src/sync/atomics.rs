@@ -8,6 +8,10 @@
 #[cfg(not(shuttle))]
 pub use core::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering, fence};
 
+/// For a fence of which the processor is told by other means (`asymmetric.rs`).
+#[cfg(not(any(miri, shuttle)))]
+pub use core::sync::atomic::compiler_fence;
+
 #[cfg(shuttle)]
 pub use super::modelled::{AtomicBool, AtomicU32, AtomicU64, Ordering, fence};
 
