@@ -53,6 +53,7 @@ pub struct Engine {
     opened: AtomicU64,
     /// Held while a root is opened, and while everything is locked: a lock, and no mutex, since whoever
     /// takes it and gives it back are different functions of a guard.
+    /// Its two words.
     opening: [AtomicU32; 2],
     /// Where the sequences of CAS uniques begin in a root that is opened, see `guard/uniques.rs`.
     sequence_floor: AtomicU64,

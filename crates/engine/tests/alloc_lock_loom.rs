@@ -80,7 +80,7 @@ fn two_threads_exclude_each_other_and_nobody_sleeps_for_ever() {
 }
 
 /// Whoever sleeps for a second time may take for news what was said to him the first time. Six
-/// preemptions are enough to find an exchange of `asleep` that orders nothing; all of them take long.
+/// preemptions are enough for `asleep` set by a plain store to fail; all of them take long.
 #[test]
 fn two_threads_that_come_again_exclude_each_other() {
     let mut builder = loom::model::Builder::new();
