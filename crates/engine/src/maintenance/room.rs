@@ -168,6 +168,8 @@ impl Session {
         let is_moving = || self.engine().allocator().has_memory_in_motion();
         let begun = is_moving();
         for _ in (0..WAIT_TURNS).take_while(|_| is_moving()) {
+            #[cfg(all(test, not(any(miri, loom, shuttle))))]
+            tests::on_turn();
             yield_turn();
         }
         begun
