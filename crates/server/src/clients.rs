@@ -6,6 +6,7 @@
 use dolium_commands::connection::{ClientState, gate};
 use dolium_protocol::resp::Version;
 use std::collections::BTreeMap;
+use std::mem::offset_of;
 use std::sync::atomic::{
     AtomicBool, AtomicI64, AtomicU8, AtomicU16, AtomicU32, AtomicU64, Ordering::Relaxed,
 };
@@ -19,8 +20,16 @@ pub struct Token {
 }
 
 /// Nothing is published through the numbers; each is true by itself, hence Relaxed everywhere.
+///
+/// What every turn writes is in the first line, so that it can be asked for ahead (`reactor/intake.rs`).
 #[derive(Debug)]
+#[repr(C, align(64))]
 pub struct Card {
+    pub last_ms: AtomicU64,
+    pub db: AtomicU16,
+    /// Row id of the last command, or `NO_COMMAND`.
+    pub command: AtomicU16,
+    // ---- what few turns look at ----
     pub id: u64,
     pub addr: String,
     pub laddr: String,
@@ -28,16 +37,12 @@ pub struct Card {
     pub thread: usize,
     pub token: Token,
     pub since_ms: u64,
-    pub last_ms: AtomicU64,
-    pub db: AtomicU16,
     pub resp: AtomicU8,
     pub channels: AtomicU32,
     pub patterns: AtomicU32,
     /// Commands queued by MULTI, or -1.
     pub multi: AtomicI64,
     pub watched: AtomicU32,
-    /// Row id of the last command, or `NO_COMMAND`.
-    pub command: AtomicU16,
     pub no_evict: AtomicBool,
     pub held: AtomicBool,
     /// It was told to go, by CLIENT KILL or for its buffers: for others it is gone.
@@ -62,6 +67,10 @@ pub struct Card {
 
 pub const NO_COMMAND: u16 = u16::MAX;
 
+/// What of a card every turn writes.
+pub const WRITTEN_BYTES: usize = offset_of!(Card, id);
+const _: () = assert!(WRITTEN_BYTES <= 64, "one cache line");
+
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Names {
     pub name: Vec<u8>,
@@ -72,6 +81,9 @@ pub struct Names {
 impl Card {
     pub fn new(client: &ClientState, thread: usize, token: Token, now: u64) -> Card {
         Card {
+            last_ms: AtomicU64::new(now),
+            db: AtomicU16::new(0),
+            command: AtomicU16::new(NO_COMMAND),
             id: client.id,
             addr: client.addr.clone(),
             laddr: client.laddr.clone(),
@@ -79,14 +91,11 @@ impl Card {
             thread,
             token,
             since_ms: now,
-            last_ms: AtomicU64::new(now),
-            db: AtomicU16::new(0),
             resp: AtomicU8::new(2),
             channels: AtomicU32::new(0),
             patterns: AtomicU32::new(0),
             multi: AtomicI64::new(-1),
             watched: AtomicU32::new(0),
-            command: AtomicU16::new(NO_COMMAND),
             no_evict: AtomicBool::new(false),
             held: AtomicBool::new(false),
             killed: AtomicBool::new(false),

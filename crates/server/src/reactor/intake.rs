@@ -2,9 +2,10 @@
 
 use super::Reactor;
 use super::gather::Intake;
-use crate::clients::Token;
+use crate::clients::{Token, WRITTEN_BYTES};
 use crate::connection::{Connection, Hold};
 use crate::limits::*;
+use dolium_engine::bring_near;
 use std::io::ErrorKind;
 use std::sync::atomic::Ordering::Relaxed;
 
@@ -94,6 +95,8 @@ impl Reactor {
             connection.moved += n;
             self.counters.bytes_in.add(n as u64);
             end += n;
+            // The end of the turn writes there.
+            bring_near(connection.card.as_ref(), WRITTEN_BYTES);
         }
         let at = self.take_first_row(token, start, end);
         if at == end && end > start {
