@@ -51,9 +51,8 @@ pub struct Engine {
     policy: AtomicU32,
     /// One bit for each root whose shards have been committed.
     opened: AtomicU64,
-    /// Held while a root is opened, and while everything is locked: a lock, and no mutex, since whoever
-    /// takes it and gives it back are different functions of a guard.
-    /// Its two words.
+    /// The two words of a lock that is held while a root is opened, and while everything is locked: no mutex,
+    /// since whoever takes it and gives it back are different functions of a guard.
     opening: [AtomicU32; 2],
     /// Where the sequences of CAS uniques begin in a root that is opened, see `guard/uniques.rs`.
     sequence_floor: AtomicU64,
