@@ -14,6 +14,9 @@
 //! gives: huge ones for the most part. The floor stands on small pages, as programs do by default, or with
 //! `--huge` on huge ones.
 
+mod common;
+
+use common::{BATCH, OPERATIONS, SHARDS, best, maintain_until, median, mix};
 use dolium::{dolium_get, dolium_store};
 use dolium_attach::Store;
 use dolium_engine::{Db, Engine, EngineOptions, Policy, Put, Session, Value};
@@ -22,16 +25,6 @@ use std::hint::black_box;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use std::time::{Duration, Instant};
-
-const READS: usize = 1 << 19;
-const BATCH: usize = 32;
-/// As many as a server of up to four threads makes.
-const SHARDS: u32 = 256;
-/// The best of this many repetitions in a round, as the floor does.
-const REPETITIONS: u64 = 3;
-/// Rounds of maintenance as a server of a growing store makes them, and how long each may work.
-const MAINTENANCE_ROUND: Duration = Duration::from_millis(5);
-const MAINTENANCE_US: u64 = 2_000;
 
 fn main() {
     let words: Vec<String> = std::env::args().skip(1).collect();
@@ -66,27 +59,10 @@ struct House<const K: usize, const V: usize> {
     items: usize,
 }
 
-/// SplitMix64's last step: a well mixed word of any word.
-fn mix(word: u64) -> u64 {
-    let mut z = word.wrapping_add(0x9E37_79B9_7F4A_7C15);
-    z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-    z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
-    z ^ (z >> 31)
-}
-
 fn name<const K: usize>(number: usize) -> [u8; K] {
     let mut key = [b'k'; K];
     key[..8].copy_from_slice(&(number as u64).to_le_bytes());
     key
-}
-
-fn median(mut values: Vec<f64>) -> f64 {
-    values.sort_by(f64::total_cmp);
-    values[values.len() / 2]
-}
-
-fn best(read: impl Fn(u64) -> f64) -> f64 {
-    (0..REPETITIONS).map(read).fold(f64::INFINITY, f64::min)
 }
 
 impl<const K: usize, const V: usize> House<K, V> {
@@ -104,22 +80,12 @@ impl<const K: usize, const V: usize> House<K, V> {
         let house = House { engine, store, items };
         let is_loaded = AtomicBool::new(false);
         std::thread::scope(|scope| {
-            scope.spawn(|| house.maintain_until(&is_loaded));
+            scope.spawn(|| maintain_until(&house.engine, &is_loaded));
             let session = house.engine.session().expect("a session");
             (0..items).for_each(|number| house.put(&session, number));
             is_loaded.store(true, Relaxed);
         });
         house
-    }
-
-    /// As a server's maintenance does it.
-    fn maintain_until(&self, is_loaded: &AtomicBool) {
-        let session = self.engine.session().expect("a session");
-        while !is_loaded.load(Relaxed) {
-            let begun = Instant::now();
-            session.maintain(1, MAINTENANCE_US, &|| begun.elapsed().as_micros() as u64);
-            std::thread::sleep(MAINTENANCE_ROUND);
-        }
     }
 
     fn put(&self, session: &Session, number: usize) {
@@ -143,21 +109,21 @@ impl<const K: usize, const V: usize> House<K, V> {
         let mut value = Vec::with_capacity(V);
         let mut read = seed;
         let begun = Instant::now();
-        for step in 0..READS as u64 {
+        for step in 0..OPERATIONS as u64 {
             let key = name::<K>(self.place(read ^ step));
             value.clear();
             assert!(self.store.get_into(&key, &mut value).expect("readable"));
             read = word(&value);
         }
         black_box(read);
-        begun.elapsed().as_nanos() as f64 / READS as f64
+        begun.elapsed().as_nanos() as f64 / OPERATIONS as f64
     }
 
     fn through_c(&self, store: &dolium_store, seed: u64) -> f64 {
         let mut value = [0; V];
         let (mut read, mut length) = (seed, 0);
         let begun = Instant::now();
-        for step in 0..READS as u64 {
+        for step in 0..OPERATIONS as u64 {
             let key = name::<K>(self.place(read ^ step));
             // SAFETY: a live store, and buffers with their own lengths.
             let status = unsafe {
@@ -174,14 +140,14 @@ impl<const K: usize, const V: usize> House<K, V> {
             read = word(&value);
         }
         black_box(read);
-        begun.elapsed().as_nanos() as f64 / READS as f64
+        begun.elapsed().as_nanos() as f64 / OPERATIONS as f64
     }
 
     fn batches(&self, seed: u64) -> f64 {
         let mut keys = [[0; K]; BATCH];
         let mut read = seed;
         let begun = Instant::now();
-        for batch in 0..(READS / BATCH) as u64 {
+        for batch in 0..(OPERATIONS / BATCH) as u64 {
             for (number, key) in keys.iter_mut().enumerate() {
                 *key = name(self.place(read ^ (batch * BATCH as u64 + number as u64)));
             }
@@ -191,7 +157,7 @@ impl<const K: usize, const V: usize> House<K, V> {
             got.expect("readable");
         }
         black_box(read);
-        begun.elapsed().as_nanos() as f64 / READS as f64
+        begun.elapsed().as_nanos() as f64 / OPERATIONS as f64
     }
 
     fn title(&self) {

@@ -11,23 +11,18 @@
 //!
 //! It stands here and not in the engine, which may not know of the lab that has the floor.
 
+mod common;
+
+use common::{BATCH, OPERATIONS, SHARDS, best, maintain_until, median, mix};
 use dolium_engine::{Db, Engine, EngineOptions, Fetch, Key, Session};
 use dolium_lab::misses::{Floor, Pages};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 const DB: Db = Db(0);
 const KEY_BYTES: usize = 16;
 const VALUE_BYTES: usize = 32;
-/// SETs of one repetition: as many as the floor's reads.
-const SETS: usize = 1 << 19;
-const BATCH: usize = 32;
-/// The best of this many repetitions in a round, as the floor does.
-const REPETITIONS: usize = 3;
-/// Rounds of maintenance as a server of a growing store makes them, and how long each may work.
-const MAINTENANCE_ROUND: Duration = Duration::from_millis(5);
-const MAINTENANCE_US: u64 = 2_000;
 /// Rounds of maintenance after loading, behind which nothing moves any more.
 const ROUNDS_OF_REST: usize = 200;
 
@@ -47,8 +42,8 @@ fn main() {
     let mut figures: [Vec<f64>; 6] = Default::default();
     for _ in 0..rounds {
         let (least, whole) = (fitting.measure(), lines.measure());
-        let single = best(|| bench.single());
-        let batch = best(|| bench.batches());
+        let single = best(|_| bench.single());
+        let batch = best(|_| bench.batches());
         let round = [
             least.dependent_ns,
             whole.dependent_ns,
@@ -83,24 +78,6 @@ fn main() {
     }
 }
 
-fn median(mut values: Vec<f64>) -> f64 {
-    values.sort_by(f64::total_cmp);
-    values[values.len() / 2]
-}
-
-fn best(mut run: impl FnMut() -> f64) -> f64 {
-    (0..REPETITIONS).map(|_| run()).fold(f64::INFINITY, f64::min)
-}
-
-/// SplitMix64's last step: a well mixed word of any word.
-#[inline(always)]
-fn mix(word: u64) -> u64 {
-    let mut z = word.wrapping_add(0x9E37_79B9_7F4A_7C15);
-    z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-    z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
-    z ^ (z >> 31)
-}
-
 #[inline(always)]
 fn name(number: u64) -> Name {
     let mut name = [0; KEY_BYTES];
@@ -120,7 +97,8 @@ struct Bench {
 impl Bench {
     /// Loads a store beside a thread that does maintenance, as in a server, and has it stand on huge pages.
     fn load(items: usize) -> Bench {
-        let options = EngineOptions { max_bytes: 8 << 30, shards: 256, ..EngineOptions::default() };
+        let options =
+            EngineOptions { max_bytes: 8 << 30, shards: SHARDS, ..EngineOptions::default() };
         let engine = Engine::create(options).expect("memory for an arena");
         let session = engine.session().expect("a session");
         let bench = Bench { engine, session, items, turn: 0, value: [5; VALUE_BYTES] };
@@ -155,14 +133,14 @@ impl Bench {
     fn single(&mut self) -> f64 {
         let mut names = [[0; KEY_BYTES]; BATCH];
         let begun = Instant::now();
-        for _ in 0..SETS / BATCH {
+        for _ in 0..OPERATIONS / BATCH {
             names.fill_with(|| self.next());
             for name in &names {
                 let key = self.engine.key(name);
                 self.session.set(DB, &key, &self.value, 1).expect("it fits");
             }
         }
-        begun.elapsed().as_nanos() as f64 / SETS as f64
+        begun.elapsed().as_nanos() as f64 / OPERATIONS as f64
     }
 
     /// Nanoseconds of a SET of a batch.
@@ -171,7 +149,7 @@ impl Bench {
         let mut names = [[0; KEY_BYTES]; BATCH];
         let mut fetches: Vec<Fetch> = Vec::with_capacity(BATCH);
         let begun = Instant::now();
-        for _ in 0..SETS / BATCH {
+        for _ in 0..OPERATIONS / BATCH {
             fetches.clear();
             names.fill_with(|| self.next());
             for name in &names {
@@ -186,16 +164,6 @@ impl Bench {
                 self.session.set_fetched(DB, &key, fetch, &self.value, 1).expect("it fits");
             }
         }
-        begun.elapsed().as_nanos() as f64 / SETS as f64
-    }
-}
-
-/// As a server's maintenance does it.
-fn maintain_until(engine: &Arc<Engine>, is_over: &AtomicBool) {
-    let session = engine.session().expect("a session");
-    while !is_over.load(Relaxed) {
-        let begun = Instant::now();
-        session.maintain(1, MAINTENANCE_US, &|| begun.elapsed().as_micros() as u64);
-        std::thread::sleep(MAINTENANCE_ROUND);
+        begun.elapsed().as_nanos() as f64 / OPERATIONS as f64
     }
 }
