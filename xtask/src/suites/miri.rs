@@ -1,6 +1,6 @@
 //! The engine under Miri, an interpreter that tells undefined behaviour: accesses beyond their memory,
 //! against the rules of aliasing, or by two threads at once. Everything takes some ten thousand times as
-//! long there, so this suite runs only where it is named: half an hour of two cores.
+//! long there, so this suite runs only where it is named: half an hour to an hour of two cores.
 //!
 //! The unit tests, then each file of tests that can run there: one that maps memory a second time, or is of
 //! a model checker, says `#![cfg(not(miri))]`. Two files at a time, each in a build folder of its own.

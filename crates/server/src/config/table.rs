@@ -87,7 +87,7 @@ pub static DIRECTIVES: &[Directive] = &[
     row("maxmemory", bytes(0, ANY), "0").help("Most memory for data, up to 32 GiB; 0: three quarters of the machine's, or of the least limit of the control groups that the server is in. Without a unit it counts bytes."),
     row("maxmemory-policy", Kind::Choice(POLICIES), "noeviction").help("What leaves when `maxmemory` is reached."),
     row("client-buffers-max", bytes(1 << 20, ANY), "64mb")
-        .help("Most memory for all clients' buffers and for what is kept for clients (what MULTI has queued, names, subscriptions, watched keys), beside one larger request and one larger reply at a time; over it clients are closed: those that have not read for three seconds, then the largest."),
+        .help("Most memory for all clients' buffers and for what is kept for clients (what MULTI has queued, names, subscriptions, watched keys), beside one larger request and one larger reply at a time; over it clients are closed: those that have not read for three seconds, then those that hold most beside their larger request or reply."),
     row("databases", int(1, 64), "16").fixed().help("Logical databases that SELECT knows."),
     row("set-max-intset-entries", int(0, ANY), "512").help("Up to how many members a set of integers is stored as a row of integers."),
     // ---- limits of clients ----

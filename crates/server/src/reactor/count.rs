@@ -56,7 +56,7 @@ impl Reactor {
                 bytes = card.buffer_bytes.load(Relaxed),
                 used,
                 bound,
-                "closed: clients' buffers passed client-buffers-max, and its were the largest or had not been read"
+                "closed: clients' buffers passed client-buffers-max, and its had not been read or were among the largest"
             );
             let Some(card) = server.clients.kill(card.id) else { continue };
             if !self.shed(&card) {
