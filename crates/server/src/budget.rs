@@ -202,6 +202,11 @@ impl BufferBudget {
         self.leaving.load(Relaxed)
     }
 
+    /// What is used without that.
+    pub fn staying(&self) -> u64 {
+        self.used().saturating_sub(self.leaving())
+    }
+
     pub fn begin_leaving(&self, bytes: u64) {
         self.leaving.fetch_add(bytes, Relaxed);
     }

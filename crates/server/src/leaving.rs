@@ -41,10 +41,15 @@ impl Card {
 }
 
 impl Clients {
-    /// The clients to be closed so that `needed` bytes come back, marked as leaving. Fewer bytes where whoever is
-    /// last does not have as many: the next who finds too much used chooses again.
-    pub fn choose_leaving(&self, budget: &BufferBudget, needed: u64, now: u64) -> Vec<Arc<Card>> {
+    /// The clients to be closed so that no more than `bound` bytes are used, marked as leaving. Not enough where
+    /// whoever is last does not have as many: the next who finds too much used chooses again. What is missing is
+    /// asked under the lock: of two threads that find it at once, the second finds what the first has chosen.
+    pub fn choose_leaving(&self, budget: &BufferBudget, bound: u64, now: u64) -> Vec<Arc<Card>> {
         let cards = self.lock();
+        let mut missing = budget.staying().saturating_sub(bound);
+        if missing == 0 {
+            return Vec::new();
+        }
         let bytes = |card: &Card| card.buffer_bytes.load(Relaxed);
         // Without memory of its own it would give nothing back.
         let may_go = |card: &&Arc<Card>| {
@@ -55,7 +60,7 @@ impl Clients {
             budget.begin_leaving(bytes(card));
             card.clone()
         };
-        let (mut chosen, mut missing) = (Vec::new(), needed);
+        let mut chosen = Vec::new();
         let mut stuck: Vec<&Arc<Card>> =
             cards.values().filter(may_go).filter(|card| card.is_stuck(now)).collect();
         stuck.sort_by_key(|card| Reverse(bytes(card)));
@@ -108,10 +113,15 @@ mod tests {
         clients
     }
 
-    fn chosen(all: &[(u64, u64, u64)], needed: u64) -> Vec<u64> {
+    /// Who goes where so many bytes more than the bound are used by these.
+    fn chosen(all: &[(u64, u64, u64)], missing: u64) -> Vec<u64> {
         let (clients, budget) = (clients(all), BufferBudget::default());
         let now = 1 + STUCK_PEER_MS;
-        let chosen = clients.choose_leaving(&budget, needed << 10, now);
+        let used = all.iter().map(|(bytes, ..)| bytes << 10).sum();
+        budget.resize(0, used);
+        let bound = used - (missing << 10);
+        let chosen = clients.choose_leaving(&budget, bound, now);
+        assert!(clients.choose_leaving(&budget, bound, now).is_empty(), "chosen once more");
         let bytes: u64 = chosen.iter().map(|card| card.buffer_bytes.load(Relaxed)).sum();
         assert_eq!(budget.leaving(), bytes);
         assert!(chosen.iter().all(|card| card.is_leaving()));
@@ -147,10 +157,12 @@ mod tests {
     fn who_is_leaving_or_protected_is_not_chosen() {
         let clients = clients(&[(300, 0, 0), (200, 0, 0), (100, 0, 0), (0, 0, 0)]);
         let budget = BufferBudget::default();
+        budget.resize(0, 600 << 10);
         clients.find(1).expect("a card").no_evict.store(true, Relaxed);
         let mut ids = Vec::new();
         for _ in 0..3 {
-            ids.extend(clients.choose_leaving(&budget, 1, 0).iter().map(|card| card.id));
+            let bound = budget.staying() - 1;
+            ids.extend(clients.choose_leaving(&budget, bound, 0).iter().map(|card| card.id));
         }
         assert_eq!(ids, [0, 2]);
     }

@@ -40,16 +40,17 @@ impl Reactor {
             return;
         }
         let budget = self.server.config.live.client_buffers_max.load(Relaxed);
-        let (used, bound) = (used.saturating_sub(buffers.leaving()), buffers.bound(budget));
-        if grew && used > bound {
-            self.close_some(used, bound);
+        let bound = buffers.bound(budget);
+        if grew && used.saturating_sub(buffers.leaving()) > bound {
+            self.close_some(bound);
         }
     }
 
     #[cold]
-    fn close_some(&mut self, used: u64, bound: u64) {
+    fn close_some(&mut self, bound: u64) {
         let server = self.server.clone();
-        for card in server.clients.choose_leaving(&server.buffers, used - bound, self.now) {
+        let used = server.buffers.staying();
+        for card in server.clients.choose_leaving(&server.buffers, bound, self.now) {
             tracing::warn!(
                 client = card.id,
                 addr = card.addr,
