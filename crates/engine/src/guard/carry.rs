@@ -91,7 +91,7 @@ impl<'s> Guard<'s> {
             (Some(there), _) => self.replace(&target, there, block, &head, deadline),
             (None, empty) => {
                 let empty = empty.expect("a key that is not there was given a slot");
-                self.fill(&target, to, empty, block, &head, deadline);
+                self.fill(&target, to, empty, block, head.has_ttl().then_some(deadline));
             }
         }
         spot.bucket().clear(spot.slot);

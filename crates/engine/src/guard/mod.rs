@@ -12,6 +12,7 @@
 mod alike;
 mod carry;
 mod copy;
+mod fresh;
 mod grow;
 mod lookup;
 mod overwrite;

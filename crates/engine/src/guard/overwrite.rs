@@ -117,7 +117,7 @@ impl<'s> Guard<'s> {
             self.session.give_item(old.raw(), old_bytes);
         }
         if self.is_heard(event) {
-            self.tell_plain(db, key, event, value);
+            self.tell_plain(db, key, event, value, false);
         } else {
             self.session.count_change();
         }
@@ -142,9 +142,17 @@ impl<'s> Guard<'s> {
         bucket.bump_version();
     }
 
+    /// `created`: the key was not there.
     #[cold]
     #[inline(never)]
-    fn tell_plain(&self, db: Db, key: &Key<'_>, event: Event, value: &[u8]) {
+    pub(super) fn tell_plain(
+        &self,
+        db: Db,
+        key: &Key<'_>,
+        event: Event,
+        value: &[u8],
+        created: bool,
+    ) {
         let put = Entry::Put {
             int: None,
             value: [value, b"", b""],
@@ -152,7 +160,7 @@ impl<'s> Guard<'s> {
             flags: 0,
             kind: Kind::String,
             encoding: Encoding::Bytes,
-            created: false,
+            created,
         };
         self.tell(&self.target(db, key.hash), key.bytes, event, put);
     }

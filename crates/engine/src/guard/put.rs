@@ -1,5 +1,5 @@
 //! Storing a value with all that may come with it: a condition of time, flags, a CAS unique. The shorter ways of plain
-//! values are in `overwrite.rs` and `alike.rs`.
+//! values are in `overwrite.rs`, `alike.rs` and `fresh.rs`.
 
 use super::overwrite::{PLAIN_BYTES_MAX, is_plain};
 use super::{Guard, Spot, Target};
@@ -23,7 +23,7 @@ struct Plan<'a> {
 impl<'s> Guard<'s> {
     #[inline(always)]
     pub fn put(&mut self, db: Db, key: &Key<'_>, put: &Put<'_>) -> Result<Stored, StoreError> {
-        match self.put_over(db, key, put) {
+        match self.put_plain(db, key, put) {
             Some(outcome) => outcome,
             None => self.put_any(db, key, put, 0, None),
         }
@@ -54,10 +54,10 @@ impl<'s> Guard<'s> {
         self.put_any(db, key, &Put { unique: unique != 0, ..*put }, unique, None)
     }
 
-    /// The short way of a plain SET over a plain item: nothing but bytes to take along, and one
-    /// store to publish them. `None`: it is not that, and nothing has happened.
+    /// The short ways of a plain SET: over a plain item there is nothing but bytes to take along, and one
+    /// store to publish them; a new key may have room in its home line. `None`: it is neither, and nothing has happened.
     #[inline(always)]
-    fn put_over(
+    fn put_plain(
         &mut self,
         db: Db,
         key: &Key<'_>,
@@ -68,7 +68,9 @@ impl<'s> Guard<'s> {
             return None;
         }
         let target = self.target(db, key.hash);
-        let spot = self.locate(&target, key)?;
+        let Some(spot) = self.locate(&target, key) else {
+            return self.put_new(db, &target, key, value, put.event);
+        };
         let old = spot.item.head;
         if old.has_ttl() || old.has_ext() {
             return None;
@@ -230,7 +232,7 @@ impl<'s> Guard<'s> {
         deadline: Millis,
     ) -> Result<(), StoreError> {
         let slot = self.slot_of_new(target, key)?;
-        self.fill(target, key, slot, reference, head, deadline);
+        self.fill(target, key, slot, reference, head.has_ttl().then_some(deadline));
         Ok(())
     }
 
@@ -254,21 +256,21 @@ impl<'s> Guard<'s> {
         }
     }
 
-    /// Publishes the item of a new key.
+    /// Publishes the item of a new key, and its deadline, if it has one.
+    #[inline(always)]
     pub(super) fn fill(
         &mut self,
         target: &Target<'s>,
         key: &Key<'_>,
         (segment, line, slot): (Segment<'s>, usize, usize),
         reference: u32,
-        head: &Head,
-        deadline: Millis,
+        deadline: Option<Millis>,
     ) {
         self.before_change(target, segment, line);
         let engine = self.session.engine();
         let generation = engine.note_insert(target.shard);
         let mut meta = (generation as u8 & 0x0f) << 4;
-        if head.has_ttl() {
+        if deadline.is_some() {
             meta |= META_TTL;
         }
         if engine.was_evicted_lately(target.shard, key.hash) {
@@ -276,7 +278,7 @@ impl<'s> Guard<'s> {
         }
         segment.line(line).fill(slot, tag_of(key.hash), meta, reference);
         target.shard.add_items(1);
-        if head.has_ttl() {
+        if let Some(deadline) = deadline {
             self.count_ttl(target, segment, 1);
             self.note_due(target, segment, deadline);
         }
