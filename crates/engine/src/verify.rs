@@ -162,6 +162,9 @@ impl Engine {
         keys: &mut HashSet<Vec<u8>>,
     ) -> Result<(), String> {
         let mut ttl_items = 0;
+        if !segment.has_depth_of_its_span() {
+            return Err(format!("X7 segment of {entries:?}: sides of another depth"));
+        }
         for line in 1..LINES {
             let bucket = segment.line(line);
             let tags = bucket.load();
@@ -194,6 +197,10 @@ impl Engine {
                         || line > HOME_LINES && stash != 0 && line == stash_line(stash));
                 if !here {
                     return Err(format!("X2 {place}: the item belongs elsewhere"));
+                }
+                let position = self.view().position(hash);
+                if !segment.side_is_of((line, slot), position, shard.directory()) {
+                    return Err(format!("X7 {place}: it would go to the wrong half"));
                 }
                 if !owned.insert(at, item.head.block_len(), PageKind::Item) {
                     return Err(format!("X3 {place}: the block is referenced twice"));

@@ -74,7 +74,7 @@ pub const PAGE_DESC_BYTES: u64 = 32;
 pub const PAGE_BITMAP_BYTES: u64 = 512;
 
 /// Changes whenever an attacher of an older build would misread the arena.
-pub const LAYOUT_VERSION: u32 = 6;
+pub const LAYOUT_VERSION: u32 = 7;
 
 pub const CLASSES_AT: u64 = HEADER_BYTES;
 pub const SUMMARIES_AT: u64 = CLASSES_AT + CLASSES_BYTES;

@@ -33,6 +33,7 @@ impl<'s> Guard<'s> {
         let segment = target.shard.segment_of(directory, self.session.view().position(key.hash));
         let home = home_of(key.hash);
         let slot = segment.line(home).load().first_empty()?;
+        segment.prefetch_sides(home);
         let head = PlainHead::plan(key.bytes.len(), value.len());
         // Without memory the whole way looks for some, or says that there is none.
         let reference = self.session.take_item(head.size).ok()?;

@@ -277,6 +277,8 @@ impl<'s> Guard<'s> {
             meta |= META_MAIN;
         }
         segment.line(line).fill(slot, tag_of(key.hash), meta, reference);
+        let position = self.session.view().position(key.hash);
+        segment.note_side(line, slot, position, target.shard.directory());
         target.shard.add_items(1);
         if let Some(deadline) = deadline {
             self.count_ttl(target, segment, 1);

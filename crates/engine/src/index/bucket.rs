@@ -107,6 +107,13 @@ impl<'a> Line<'a> {
         (self.words.u64_in(self.at, at).load(Relaxed) >> shift) as u8
     }
 
+    /// The meta bytes of all slots.
+    #[inline(always)]
+    pub fn meta_of_all(&self) -> impl Fn(usize) -> u8 {
+        let words = [16, 8].map(|at| self.words.u64_in(self.at, at).load(Relaxed));
+        move |slot| if slot < 8 { words[0] >> (8 * slot) } else { words[1] >> (8 * slot - 16) } as u8
+    }
+
     // ---- under the shard's lock ----
 
     /// Counts a read.
@@ -197,7 +204,7 @@ impl<'a> Line<'a> {
     /// again. He has found it empty, and must not take that for the truth when he looks whether the version is still
     /// the same: so it is another one, and it is stored last.
     pub(super) fn begin_with(&self, draft: &LineDraft) {
-        let LineDraft { used, stash, tags, meta, references } = draft;
+        let LineDraft { used, stash, tags, meta, references, .. } = draft;
         for (slot, &reference) in references[..usize::from(*used)].iter().enumerate() {
             self.words.u32_in(self.at, 24 + 4 * slot).store(reference, Relaxed);
         }

@@ -12,11 +12,11 @@
 
 use crate::guard::Target;
 use crate::index::batch::PLAIN_BYTES_MAX;
-use crate::index::bucket::{LINE_BYTES, Line};
+use crate::index::bucket::Line;
 use crate::index::directory::DirectoryWord;
 use crate::index::fetch::Fetch;
 use crate::index::read::{View, step};
-use crate::index::segment::Segment;
+use crate::index::segment::{Segment, line_at};
 use crate::index::shard::Shard;
 use crate::index::tags::tag_of;
 use crate::item::Item;
@@ -126,7 +126,7 @@ impl<'a> View<'a> {
         let (_, slot, _) = self.slot_fetched(fetch)?;
         let shard = Shard { words: self.words, at: fetch.shard_at() };
         let segment = Segment { words: self.words, at: fetch.segment as usize * 8 };
-        let number = (fetch.line_at() - segment.at) / LINE_BYTES;
+        let number = line_at(fetch.line_at() - segment.at);
         let shard_number = self.shard_number(fetch.hash);
         let target = Target { db, root: fetch.root, shard_number, shard };
         Some((target, segment, number, slot))

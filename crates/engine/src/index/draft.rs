@@ -5,16 +5,23 @@
 
 use crate::index::bucket::SLOTS;
 use crate::index::segment::{HOME_LINES, LINES, NO_DUE, Segment};
+use crate::index::sides::Depth;
 use crate::verbs::Millis;
 
 /// A slot of the segment that is split or moved.
-#[derive(Clone, Copy, Default)]
+#[derive(Clone, Copy)]
 pub(super) struct Slot {
     pub reference: u32,
     pub tag: u8,
     pub meta: u8,
     /// The line where it stood.
     pub line: u8,
+    /// To which half it goes at the next split (`sides.rs`).
+    pub side: u8,
+}
+
+impl Slot {
+    pub const NONE: Slot = Slot { reference: 0, tag: 0, meta: 0, line: 0, side: 0 };
 }
 
 /// A line, slot by slot from the first on.
@@ -25,11 +32,19 @@ pub(super) struct LineDraft {
     pub tags: [u8; SLOTS],
     pub meta: [u8; SLOTS],
     pub references: [u32; SLOTS],
+    /// Two bits a slot.
+    pub sides: u32,
 }
 
 impl LineDraft {
-    const EMPTY: LineDraft =
-        LineDraft { used: 0, stash: 0, tags: [0; SLOTS], meta: [0; SLOTS], references: [0; SLOTS] };
+    const EMPTY: LineDraft = LineDraft {
+        used: 0,
+        stash: 0,
+        tags: [0; SLOTS],
+        meta: [0; SLOTS],
+        references: [0; SLOTS],
+        sides: 0,
+    };
 
     fn is_full(&self) -> bool {
         usize::from(self.used) == SLOTS
@@ -41,47 +56,47 @@ impl LineDraft {
         let at = usize::from(self.used);
         self.used += 1;
         (self.tags[at], self.meta[at], self.references[at]) = (slot.tag, slot.meta, slot.reference);
+        self.sides |= u32::from(slot.side) << (2 * at);
     }
 }
 
-/// The slots of a segment that have an item, line by line.
-pub(super) fn gather<'s>(segment: Segment<'_>, room: &'s mut [Slot; LINES * SLOTS]) -> &'s [Slot] {
-    let mut count = 0;
+/// Visits all slots of a segment, line by line, and tells whether they have an item: which ones do is not to be
+/// foreseen, and who does the same in either case waits for no guess.
+#[inline(always)]
+pub(super) fn gather(segment: Segment<'_>, mut visit: impl FnMut(Slot, bool)) {
     for number in 1..LINES {
         let line = segment.line(number);
-        let tags = line.load();
+        let (tags, meta) = (line.load(), line.meta_of_all());
+        let sides = segment.sides(number);
         for slot in 0..SLOTS {
             let tag = tags.tag(slot);
-            // Written in either case: which slots are empty is not to be foreseen.
-            room[count] = Slot {
-                reference: line.reference(slot),
-                tag,
-                meta: line.meta(slot),
-                line: number as u8,
-            };
-            count += usize::from(tag != 0);
+            let side = (sides >> (2 * slot)) as u8 & 3;
+            let reference = line.reference(slot);
+            visit(Slot { reference, tag, meta: meta(slot), line: number as u8, side }, tag != 0);
         }
     }
-    &room[..count]
 }
 
 pub(super) struct SegmentDraft {
     lines: [LineDraft; LINES],
+    depth: Depth,
     ttl_items: i64,
     next_due: Millis,
 }
 
 impl SegmentDraft {
-    pub const fn new() -> SegmentDraft {
-        SegmentDraft { lines: [LineDraft::EMPTY; LINES], ttl_items: 0, next_due: NO_DUE }
+    pub const fn new(depth: Depth) -> SegmentDraft {
+        SegmentDraft { lines: [LineDraft::EMPTY; LINES], depth, ttl_items: 0, next_due: NO_DUE }
     }
 
     /// All of a segment, each item in its line.
     pub fn of(segment: Segment<'_>) -> SegmentDraft {
-        let mut draft = SegmentDraft::new();
-        for slot in gather(segment, &mut [Slot::default(); LINES * SLOTS]) {
-            draft.lines[usize::from(slot.line)].push(slot);
-        }
+        let mut draft = SegmentDraft::new(Depth::of(segment.span()));
+        gather(segment, |slot, is_used| {
+            if is_used {
+                draft.lines[usize::from(slot.line)].push(&slot);
+            }
+        });
         for line in 1..=HOME_LINES {
             draft.lines[line].stash = segment.line(line).load().stash() as u8;
         }
@@ -90,7 +105,8 @@ impl SegmentDraft {
         draft
     }
 
-    /// Takes an item with this home line. Those of home lines come before those of stash lines.
+    /// Takes an item with this home line. Those of home lines come before those of stash lines. Its side is that of the
+    /// split of this segment.
     #[inline(always)]
     pub fn take(&mut self, slot: &Slot, home: usize) {
         let mut line = home;
@@ -115,6 +131,7 @@ impl SegmentDraft {
         for (number, line) in self.lines.iter().enumerate().skip(1) {
             segment.line(number).begin_with(line);
         }
+        segment.begin_sides(self.depth, |line| self.lines[line].sides);
         segment.add_ttl_items(self.ttl_items);
         segment.set_next_due(self.next_due);
     }
@@ -138,10 +155,11 @@ mod tests {
         let segment = Segment { words: engine.mem(), at };
         segment.reset(Owner { root: 0, shard: 0, span: Span::whole(8) }, u32::MAX);
         let fresh: Vec<u32> = (1..=3).map(|line| segment.line(line).version()).collect();
-        let mut draft = SegmentDraft::new();
+        let mut draft = SegmentDraft::new(Depth::NONE);
         for number in 0..=SLOTS as u8 {
             let line = HOME_LINES as u8 + 2;
-            let slot = Slot { reference: 100 + u32::from(number), tag: 7, meta: number, line };
+            let reference = 100 + u32::from(number);
+            let slot = Slot { reference, tag: 7, meta: number, line, side: 0 };
             draft.take(&slot, 2);
         }
         draft.write_to(segment);

@@ -14,6 +14,7 @@ pub(crate) mod near;
 pub(crate) mod read;
 pub(crate) mod segment;
 pub(crate) mod shard;
+mod sides;
 mod split;
 mod step;
 pub(crate) mod tags;

@@ -1,38 +1,42 @@
-//! The segment: 32 lines in a row that the index grows by.
+//! The segment: 2 KiB that the index grows by.
 //!
 //! ```text
-//! line 0        header (words below)
-//! lines 1..27   home lines: a key's home is chosen by the low half of its hash, so that it is
+//!  128 B        head, of two lines (words below)
+//! lines 1..26   home lines: a key's home is chosen by the low half of its hash, so that it is
 //!               the same line in both halves after a split
-//! lines 28..31  stash lines 1..4: each home line may be given one, so that a lookup touches two
+//! lines 27..30  stash lines 1..4: each home line may be given one, so that a lookup touches two
 //!               lines at most
 //!
-//! header   0 u64  which entries of the directory name it: first | how many << 32
+//! head     0 u64  which entries of the directory name it: first | how many << 32
 //!          8 u64  of a directory with so many doublings | shard << 16 | database root << 32 | magic << 48
 //!         16 u64  items with a deadline
 //!         24 u64  no deadline here comes before this (ms; u64::MAX = none)
 //!         32 u64  cut: the number of the last cut that knows this segment
 //!         40 u64  cut: a bit for each line that it has
+//!         48 u64 x 9  which half the items go to at the next split, as far as is known: sides.rs
 //! ```
 
 use crate::arena::Mem;
 use crate::index::bucket::{LINE_BYTES, Line};
 use crate::index::directory::Span;
+use crate::index::sides::{Depth, SIDES_AT, SIDES_WORDS};
 use crate::sync::atomics::Ordering::{Relaxed, Release};
 use crate::verbs::Millis;
 
 // A model has small segments: the same algorithm, with splits that take fewer steps.
-pub(crate) const SEGMENT_BYTES: usize = LINES * LINE_BYTES;
-pub(crate) const HOME_LINES: usize = if cfg!(shuttle) { 5 } else { 27 };
+pub(crate) const SEGMENT_BYTES: usize = HEAD_BYTES + (LINES - 1) * LINE_BYTES;
+pub(crate) const HOME_LINES: usize = if cfg!(shuttle) { 5 } else { 26 };
 pub(crate) const STASH_LINES: usize = if cfg!(shuttle) { 2 } else { 4 };
-pub(crate) const LINES: usize = if cfg!(shuttle) { 8 } else { 32 };
+/// One more than the number of the last line: the first one has number 1.
+pub(crate) const LINES: usize = 1 + HOME_LINES + STASH_LINES;
+/// In whole lines.
+const HEAD_BYTES: usize = (SIDES_AT + 8 * SIDES_WORDS).next_multiple_of(LINE_BYTES);
 pub(crate) const NO_DUE: u64 = u64::MAX;
 const MAGIC: u64 = 0xd01a;
 
-const _: () = assert!(1 + HOME_LINES + STASH_LINES == LINES);
 const _: () = assert!(SEGMENT_BYTES == 2048 || cfg!(shuttle));
 
-/// The home line of a hash, 1 to 27.
+/// The home line of a hash, 1 to 26.
 #[inline(always)]
 pub(crate) fn home_of(hash: u64) -> usize {
     1 + (((hash & 0xffff_ffff) * HOME_LINES as u64) >> 32) as usize
@@ -45,10 +49,22 @@ pub(crate) fn likely_stash(home: usize) -> usize {
     1 + home % STASH_LINES
 }
 
-/// The physical line of stash number 1 to 4.
+/// The line of stash number 1 to 4.
 #[inline(always)]
 pub(crate) fn stash_line(stash: usize) -> usize {
     HOME_LINES + stash
+}
+
+/// Where a line begins, in bytes from the segment's beginning.
+#[inline(always)]
+pub(crate) fn line_offset(line: usize) -> usize {
+    HEAD_BYTES - LINE_BYTES + LINE_BYTES * line
+}
+
+/// The number of the line that begins so many bytes from the segment's beginning.
+#[inline(always)]
+pub(crate) fn line_at(offset: usize) -> usize {
+    (offset - (HEAD_BYTES - LINE_BYTES)) / LINE_BYTES
 }
 
 /// A segment, by its byte offset in the arena.
@@ -73,7 +89,7 @@ impl<'a> Segment<'a> {
 
     #[inline(always)]
     pub fn line(&self, line: usize) -> Line<'a> {
-        Line { words: self.words, at: self.at + LINE_BYTES * line }
+        Line { words: self.words, at: self.at + line_offset(line) }
     }
 
     fn get(&self, at: usize) -> u64 {
@@ -99,6 +115,7 @@ impl<'a> Segment<'a> {
         self.set(24, NO_DUE);
         self.set(32, 0);
         self.set(40, 0);
+        self.begin_sides(Depth::of(owner.span), |_| 0);
         for line in 1..LINES {
             self.line(line).reset(version_seed);
         }

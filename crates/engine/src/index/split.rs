@@ -1,12 +1,14 @@
 //! The split of a segment: what is in it is copied to two new ones, and these are published.
 //!
 //! ```text
-//! gather    slots of the old segment: reference, tag, meta byte, line
-//! draft     ask for the next 16 items | key -> hash -> which child, which line, of 16   in plain memory
+//! gather    slots of the old segment: reference, tag, meta byte, line, side
+//! draft     of which the side is known: to that child, into the same line                in plain memory
+//!           ask for the next 16 others | key -> hash -> which child, which line, of 16
 //! write     each line of both children at once                                         nobody sees it yet
 //! publish   the directory's entries
 //! ```
-//! Nearly all of the time goes into waiting for the items, whose keys say where they belong.
+//! Most of the time would go into waiting for items, whose keys say where they belong: of most it is known
+//! without (`sides.rs`).
 //!
 //! Which home line a key has depends on the low half of its hash only, so that everything in a child
 //! fits where it was in the parent. What the parent had in a stash line stands in its home line in the
@@ -15,9 +17,11 @@
 use super::grow::publish;
 use crate::engine::Engine;
 use crate::guard::Target;
-use crate::index::bucket::SLOTS;
+use crate::index::bucket::{META_TTL, SLOTS};
+use crate::index::directory::{DirectoryWord, Span};
 use crate::index::draft::{SegmentDraft, Slot, gather};
 use crate::index::segment::{LINES, SEGMENT_BYTES, Segment, home_of};
+use crate::index::sides::{Depth, UNKNOWN, child_of};
 use crate::index::tags::tag_of;
 use crate::item::Item;
 use crate::session::Session;
@@ -36,6 +40,7 @@ impl Engine {
         target: &Target<'_>,
         old: Segment<'_>,
     ) -> Result<(), StoreError> {
+        (1..LINES).for_each(|line| old.line(line).prefetch());
         let spans = old.span().halves();
         if spans[0].doublings > target.shard.directory().doublings() {
             self.double_directory(session, target)?;
@@ -50,8 +55,7 @@ impl Engine {
                 return Err(error);
             }
         };
-        let is_high = |hash| spans[1].is_at_or_behind(self.view().position(hash), directory);
-        self.distribute(old, [low, high], is_high);
+        self.distribute(old, [low, high], spans, directory);
         publish(directory, low, spans[0]);
         publish(directory, high, spans[1]);
         // The old segment may have been put off by a sweep; its children say what is due, and nobody
@@ -71,16 +75,22 @@ impl Engine {
         &self,
         old: Segment<'_>,
         children: [Segment<'_>; 2],
-        is_high: impl Fn(u64) -> bool,
+        spans: [Span; 2],
+        directory: DirectoryWord,
     ) {
-        let mut slots = [Slot::default(); LINES * SLOTS];
-        let slots = gather(old, &mut slots);
+        let mut room = [const { [Slot::NONE; LINES * SLOTS] }; 2];
+        let [known, unread] = &mut room;
+        let (known, unread) = part(old, known, unread);
         let ask_for = |burst: &[Slot], offset: usize| {
             burst.iter().for_each(|slot| self.mem().prefetch(slot.reference as usize * 8 + offset));
         };
-        let mut bursts = slots.chunks(BURST).peekable();
+        let mut bursts = unread.chunks(BURST).peekable();
         bursts.peek().into_iter().for_each(|first| ask_for(first, 0));
-        let mut drafts = [const { SegmentDraft::new() }; 2];
+        let mut drafts = spans.map(|span| SegmentDraft::new(Depth::of(span)));
+        for slot in known {
+            let alike = Slot { side: UNKNOWN, ..*slot };
+            drafts[child_of(slot.side)].take(&alike, usize::from(slot.line));
+        }
         let mut key = Vec::with_capacity(64);
         while let Some(burst) = bursts.next() {
             bursts.peek().into_iter().for_each(|next| ask_for(next, 0));
@@ -92,8 +102,11 @@ impl Engine {
                 item.copy_key(&mut key);
                 let hash = self.hash(&key);
                 debug_assert_eq!(tag_of(hash), slot.tag);
-                let draft = &mut drafts[usize::from(is_high(hash))];
-                draft.take(slot, home_of(hash));
+                let position = self.view().position(hash);
+                let child = usize::from(spans[1].is_at_or_behind(position, directory));
+                let side = Depth::of(spans[child]).side_of(position, directory);
+                let draft = &mut drafts[child];
+                draft.take(&Slot { side, ..*slot }, home_of(hash));
                 if item.head.has_ttl() {
                     draft.note_deadline(item.deadline());
                 }
@@ -103,6 +116,23 @@ impl Engine {
             draft.write_to(*child);
         }
     }
+}
+
+/// The items whose side is known, and those that are to be read: among them all that have a deadline, which is in the item.
+fn part<'s>(
+    segment: Segment<'_>,
+    known: &'s mut [Slot; LINES * SLOTS],
+    unread: &'s mut [Slot; LINES * SLOTS],
+) -> (&'s [Slot], &'s [Slot]) {
+    let (mut known_count, mut unread_count) = (0, 0);
+    gather(segment, |slot, is_used| {
+        let is_known = slot.side != UNKNOWN && slot.meta & META_TTL == 0;
+        known[known_count] = slot;
+        unread[unread_count] = slot;
+        known_count += usize::from(is_used & is_known);
+        unread_count += usize::from(is_used & !is_known);
+    });
+    (&known[..known_count], &unread[..unread_count])
 }
 
 #[cfg(all(test, not(any(miri, shuttle, loom))))]

@@ -16,10 +16,12 @@
 
 use crate::arena::Mem;
 use crate::arena::header::{MAGIC, MAGIC_AT};
-use crate::index::bucket::{LINE_BYTES, Line, SLOTS};
+use crate::index::bucket::{Line, SLOTS};
 use crate::index::directory::DirectoryWord;
 use crate::index::read::{Contended, View, step};
-use crate::index::segment::{SEGMENT_BYTES, STASH_LINES, home_of, likely_stash, stash_line};
+use crate::index::segment::{
+    SEGMENT_BYTES, STASH_LINES, home_of, likely_stash, line_offset, stash_line,
+};
 use crate::index::shard::Shard;
 use crate::index::tags::{stash_of, tag_of};
 use crate::index::typical::TypicalBytes;
@@ -206,7 +208,7 @@ impl<'a> View<'a> {
         // One key of twelve is in a stash line, and nearly always in this one: it is on its way together
         // with the home line. For a batch that would be too much to ask for.
         let stash = stash_line(likely_stash(home_of(key.hash)));
-        self.words.prefetch(offset(trail.segment) + LINE_BYTES * stash);
+        self.words.prefetch(offset(trail.segment) + line_offset(stash));
         if !(self.look(&mut trail) || self.go_on(&mut trail) && self.look(&mut trail)) {
             return None;
         }
