@@ -10,6 +10,7 @@
 //! * X5 nothing is due before the segment's and the shard's word says so, but for the time by which
 //!   a sweep may put a segment off
 //! * X6 items lie within the arena, with lengths within the limits, and a key that has room within that
+//! * X7 a segment's words of sides name its depth, and a side that is known is that of the item's hash
 //!
 //! And whose blocks are whose (A8, A9): `alloc/owned.rs`.
 

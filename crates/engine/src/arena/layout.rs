@@ -210,6 +210,9 @@ pub const LAYOUT_HASH: u64 = {
         SHARD_CTL_BYTES,
         crate::alloc::session::COUNTERS_AT,
         crate::alloc::session::HISTOGRAMS_AT,
+        crate::index::segment::SEGMENT_BYTES as u64,
+        crate::index::segment::HEAD_BYTES as u64,
+        crate::index::segment::HOME_LINES as u64,
     ];
     let mut hash = 0xcbf2_9ce4_8422_2325_u64;
     let mut i = 0;

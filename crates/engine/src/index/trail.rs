@@ -32,8 +32,6 @@ use crate::sync::atomics::Ordering::Acquire;
 use crate::sync::atomics::fence;
 use crate::verbs::{Db, Key, Millis};
 
-/// Granules of 8 bytes in a line.
-const LINE_GRANULES: u32 = 8;
 /// Of items read one by one, one in so many tells how long items are.
 const SAMPLED: u64 = 64;
 // What `View::plain_item` sees where a trail leads to no item: flags and kind say that it is not plain.
@@ -94,7 +92,7 @@ impl<'a> View<'a> {
             // Cut to the reach, as the shard's own words are.
             shard: (shard.at / 8) as u32,
             segment: 0,
-            line: LINE_GRANULES * home_of(hash) as u32,
+            line: granules(line_offset(home_of(hash))),
             version: 0,
             item: 0,
             home: 0,
@@ -157,7 +155,7 @@ impl<'a> View<'a> {
             return false;
         }
         (trail.home, trail.home_version) = (trail.line, trail.version);
-        trail.line = trail.segment.wrapping_add(LINE_GRANULES * stash_line(stash) as u32);
+        trail.line = trail.segment.wrapping_add(granules(line_offset(stash_line(stash))));
         self.words.prefetch(offset(trail.line));
         true
     }
@@ -246,3 +244,6 @@ impl<'a> View<'a> {
         })
     }
 }
+
+#[cfg(all(test, not(any(miri, shuttle, loom))))]
+mod tests;

@@ -1,7 +1,7 @@
 //! What is read at a place of an iteration: home lines of one segment in a row, as of one moment.
 //!
 //! ```text
-//! line      1  2  3  4  5 ... 27 | 28 .. 31
+//! line      1  2  3  4  5 ... 26 | 27 .. 30
 //! asked for       2 lines ahead: their items
 //! read      |--------------------> |-------->   the stash lines that these home lines have, each once
 //! ```

@@ -28,7 +28,8 @@ fn keys_of(
     is_one: impl Fn(u64) -> bool,
 ) -> Vec<&'static str> {
     let engine = quietly(engine);
-    let home = |hash: u64| ((hash & 0xffff_ffff) * 5) >> 32;
+    // A model's segment has four home lines.
+    let home = |hash: u64| ((hash & 0xffff_ffff) * 4) >> 32;
     (0..)
         .map(|n| format!("{name}{n:03}"))
         .filter(|name| {
@@ -71,7 +72,7 @@ pub fn last() -> &'static [&'static str] {
     LAST.get_or_init(|| {
         [0b000, 0b001, 0b010, 0b011, 0b110]
             .into_iter()
-            .flat_map(|bits| keys_of(4, "last", 1, |hash| hash >> 60 & 7 == bits))
+            .flat_map(|bits| keys_of(3, "last", 1, |hash| hash >> 60 & 7 == bits))
             .collect()
     })
 }
