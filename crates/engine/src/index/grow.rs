@@ -1,7 +1,7 @@
 //! Growth: a full segment is copied into two, which are then published by directory stores.
 //!
 //! Readers go on in the old segment until they see the new entry; writers of the same shard wait,
-//! 10 to 20 us. The old segment's block is free as soon as its directory entries are gone: a reader
+//! some 7 us. The old segment's block is free as soon as its directory entries are gone: a reader
 //! that is still in it finds at its final check that the entry has changed.
 
 use crate::engine::Engine;
