@@ -1,4 +1,5 @@
-//! A plain value under a new key whose home line has room, as four in five of a growing store's have.
+//! A plain value under a new key whose home line has room, as most of a growing store's have: of some 130 keys that a
+//! segment takes between two splits fewer than 40 come to stash lines.
 //!
 //! ```text
 //! put     look the key up under the lock: not there    -> put_new
