@@ -7,7 +7,7 @@ use super::extent::{
     units_of_steps,
 };
 use crate::arena::header::{COLLAPSE_CURSOR_AT, COLLAPSE_REFUSALS_AT, RELEASES_AT};
-use crate::arena::layout::{EXTENT, STEP, STEPS_PER_EXTENT, SYSTEM_PAGE};
+use crate::arena::layout::{EXTENT, STEP, STEPS_PER_EXTENT};
 use crate::sync::atomics::Ordering::Relaxed;
 
 /// A store of fewer extents than this grows by less than one.
@@ -102,10 +102,8 @@ impl Allocator {
     /// Commits a claimed extent, as a huge page if the system has one. False: it has no memory.
     fn commit_extent(&self, extent: u32) -> bool {
         let start = self.arena.layout().extent_start(extent);
-        // The system makes one huge page of what has a page already, and clears the rest of it:
-        // nothing has to be copied together later.
-        let is_huge = self.arena.commit_charged(start, SYSTEM_PAGE).is_ok()
-            && self.arena.collapse(start, EXTENT).is_ok();
+        // Nothing has to be copied together later.
+        let is_huge = self.arena.commit_as_huge_page(start, EXTENT).is_ok();
         let done = is_huge || self.commit_steps(extent, ALL_STEPS);
         {
             let _held = self.heap_lock();

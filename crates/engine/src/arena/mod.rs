@@ -273,6 +273,17 @@ impl Arena {
         Ok(())
     }
 
+    /// Commits a range that was charged as one huge page, if the system has one. If not, some of it may stay
+    /// committed.
+    ///
+    /// The system makes a huge page of what has a page already, and clears the rest of it: one small page is
+    /// set aside first. It must not be mapped: to be taken out of the page tables of a process whose threads run
+    /// on other cores it would stop each of them twice.
+    pub(crate) fn commit_as_huge_page(&self, offset: u64, len: u64) -> io::Result<()> {
+        map::commit(self.fd.as_fd(), offset, SYSTEM_PAGE)?;
+        self.mapping.collapse(offset, len)
+    }
+
     /// Charges and commits a range of a fixed area. False: beyond the limit, or no memory.
     pub fn commit_fixed(&self, offset: u64, len: u64) -> bool {
         debug_assert!(offset.is_multiple_of(SYSTEM_PAGE) && len.is_multiple_of(SYSTEM_PAGE));
