@@ -13,8 +13,9 @@ pub const LONG_PAUSE_NS: u32 = 200_000;
 const INSERT: Duration = Duration::from_nanos(600);
 /// What an insert commits that finds nothing ahead of it.
 const STEP: u64 = 256 << 10;
-/// How long after its use a host that takes free memory back has done so: Linux reports it after two seconds.
-const TAKEN_BACK: Duration = Duration::from_secs(3);
+/// How long after its use a host that takes free memory back has taken some: Linux begins to report it after two
+/// seconds, a piece at a time. A load comes as long after the one before it.
+const TAKEN_BACK: Duration = Duration::from_secs(8);
 
 /// The longest times between two looks at the clock, with nothing else to do, for each stretch of time
 /// that an insert takes.
