@@ -14,7 +14,7 @@ const INSERT: Duration = Duration::from_nanos(600);
 /// What an insert commits that finds nothing ahead of it.
 const STEP: u64 = 256 << 10;
 /// How long after its use a host that takes free memory back has taken some: Linux begins to report it after two
-/// seconds, a piece at a time. A load comes as long after the one before it.
+/// seconds, a piece at a time. A load comes about as long after the one before it.
 const TAKEN_BACK: Duration = Duration::from_secs(8);
 
 /// The longest times between two looks at the clock, with nothing else to do, for each stretch of time
@@ -36,7 +36,7 @@ pub fn idle(items: usize) -> Vec<u32> {
 }
 
 /// What each step of new memory takes to be written to the first time, with no store at all, of as many bytes
-/// as are asked for.
+/// as are asked for. Of a load's 2,700 steps the percentiles beyond 99.9 say little more than the longest does.
 pub fn new_memory(bytes: u64) -> Vec<u32> {
     std::thread::sleep(TAKEN_BACK);
     let file =
