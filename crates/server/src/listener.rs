@@ -97,13 +97,17 @@ pub fn listen_tcp(
 ) -> io::Result<Vec<Listener>> {
     // A socket without SO_REUSEPORT first: it fails if anybody listens there, be it another Dolium
     // with which the port would otherwise be shared in silence. It does not listen itself: who
-    // connected to it would be let in and thrown out, and the next refused.
-    let probe = bind_tcp(address, false)?;
-    let address = local_address(&probe)?;
-    drop(probe);
+    // connected to it would be let in and thrown out, and the next refused. A free port is not asked for so:
+    // another server could be given it before it is taken. The first thread's socket keeps the one that
+    // it is given, which the system gives to nobody else.
+    if address.port() != 0 {
+        drop(bind_tcp(address, false)?);
+    }
+    let mut address = address;
     (0..threads)
         .map(|_| {
             let socket = bind_tcp(address, true)?;
+            address = local_address(&socket)?;
             if address.ip().is_loopback() {
                 // Within one machine there is no path whose width has to be found out, so the plainest
                 // algorithm does, which every system has: those that measure and pace cost more. Here and
